@@ -8,6 +8,9 @@ use crate::priors::PublishedCurve;
 use import::CurvePoint;
 use record::{CallMode, CollectiveKind};
 
+/// Up to this size the time of a message hardly depends on it, so that smaller ones take about as long.
+const LATENCY_BOUND: u64 = 16 << 10;
+
 /// Beyond this many times its last size, and below its first over this, a curve says nothing of an all-reduce.
 const FAR: u64 = 2;
 
@@ -106,7 +109,8 @@ impl Curve {
     pub(crate) fn reaches(&self, bytes: u64) -> bool {
         let ends = self.points.first().zip(self.points.last());
         ends.is_some_and(|(first, last)| {
-            bytes.saturating_mul(FAR) >= first.bytes && bytes <= last.bytes.saturating_mul(FAR)
+            (bytes.saturating_mul(FAR) >= first.bytes || first.bytes <= LATENCY_BOUND)
+                && bytes <= last.bytes.saturating_mul(FAR)
         })
     }
 

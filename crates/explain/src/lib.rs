@@ -34,7 +34,7 @@ pub use next::{NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
     DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, PredictError, PredictInputs,
-    Predicted, Prediction, Room, Serving, predict,
+    Predicted, Prediction, Serving, predict, room,
 };
 pub use priors::{
     Basis as PriorBasis, Override, Prior, PriorError, Priors, PublishedCurve, PublishedPath, Shape,

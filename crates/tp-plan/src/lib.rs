@@ -18,5 +18,5 @@ pub use half::{HalfError, HalfModel, half, must_be_written};
 pub use log::{Counted, EngineLog, Graphs, Library, Said, Warned};
 pub use model::{Experts, ModelError, ModelFacts, WeightFormat, builtin_names, hub_id};
 pub use plan::plan;
-pub use step::{Costs, Narrowing, Parts, Rates, StepModel};
+pub use step::{Costs, Parts, Rates, StepModel};
 pub use table::table;

@@ -13,6 +13,10 @@ use crate::{Engine, EngineFacts, ModelFacts, Vendor, WeightFormat};
 /// Vocabularies are padded to a multiple of this before they are cut (vLLM's and SGLang's `DEFAULT_VOCAB_PADDING_SIZE`).
 pub(crate) const VOCAB_MULTIPLE: u32 = 64;
 
+/// Numbers of 16 bits that ranks sum for a token in each layer of MiniMax-M2, whose norms of queries and keys span all heads: the mean
+/// square of both in 32 bits (vLLM `mamba/linear_attn.py` `MiniMaxText01RMSNormTP.forward_qk`).
+const NORM_WIDTH: u32 = 4;
+
 /// What goes through one step.
 struct Step {
     padded_batch: u32,
@@ -113,8 +117,13 @@ fn collectives(model: &ModelFacts, engine: &EngineFacts, step: &Step) -> Vec<Pla
     };
     let routed = model.experts.map_or(0, |experts| experts.layers);
     let (moe_width, padding) = moe_width(model, engine);
+    let norms = match model.family.as_str() {
+        "minimax_m2" => model.layers,
+        _ => 0,
+    };
     let mut collectives = vec![
         all_reduce("embedding", 1, model.hidden, ""),
+        all_reduce("norm of queries and keys", norms, NORM_WIDTH, ""),
         all_reduce("attention output", model.layers, model.hidden, ""),
         all_reduce(
             "mlp output",

@@ -41,17 +41,8 @@ pub struct Costs {
     pub cache_factor: f64,
     /// Milliseconds for a byte of the cache, where attention was timed on this GPU.
     pub cache_ms_per_byte: Option<f64>,
-    /// How GEMMs get shorter.
-    pub narrowing: Narrowing,
-}
-
-/// How GEMMs get shorter with more ranks.
-#[derive(Debug, Clone, Copy)]
-pub enum Narrowing {
-    /// By this factor with each doubling.
-    Speedup(f64),
-    /// But for so many ms, which stay.
-    Starts(f64),
+    /// What of the GEMMs does not get shorter with more ranks, ms: see [`StepModel::gemm_starts`].
+    pub gemm_starts_ms: f64,
 }
 
 /// How fast a step reads, and its GEMMs on some ranks.
@@ -119,12 +110,8 @@ impl StepModel<'_> {
     pub fn invert(&self, costs: &Costs, step_ms: f64, ranks: u32) -> Rates {
         let weights = self.model.weight_bytes_read(self.batch) / f64::from(ranks);
         let read = weights + self.cache(ranks) * costs.cache_factor;
-        let starts = match costs.narrowing {
-            Narrowing::Speedup(_) => 0.0,
-            Narrowing::Starts(ms) => ms,
-        };
         let whole = self.elementwise(costs) + costs.host_ms;
-        let reading = (step_ms - starts - whole).max(step_ms / 4.0);
+        let reading = (step_ms - costs.gemm_starts_ms - whole).max(step_ms / 4.0);
         let bytes_per_ms = read.max(1.0) / reading;
         Rates {
             ranks,
@@ -138,14 +125,9 @@ impl StepModel<'_> {
     pub fn parts(&self, costs: &Costs, rates: &Rates, ranks: u32) -> Parts {
         let times = f64::from(ranks) / f64::from(rates.ranks);
         let gemm = rates.gemm_ms.max(0.0);
+        let starts = costs.gemm_starts_ms.min(gemm);
         Parts {
-            gemm: match costs.narrowing {
-                Narrowing::Speedup(gain) => gemm / gain.powf(times.log2()),
-                Narrowing::Starts(starts) => {
-                    let starts = starts.min(gemm);
-                    starts + (gemm - starts) / times
-                }
-            },
+            gemm: starts + (gemm - starts) / times,
             attention: self.attention(costs, rates.bytes_per_ms, ranks),
             elementwise: self.elementwise(costs),
             host: costs.host_ms,

@@ -36,7 +36,7 @@ pub(crate) struct CaseArgs {
     #[command(flatten)]
     pub(crate) engine: EngineFlags,
 
-    /// Replaces something that is assumed, such as gemm_speedup=1.8..1.9; may be given several times. The long help of explain lists
+    /// Replaces something that is assumed, such as gemm_start_us=3..6; may be given several times. The long help of explain lists
     /// the names.
     #[arg(long, value_name = "NAME=LOW..HIGH")]
     pub(crate) prior: Vec<String>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use boxfile::{BoxFile, builtin_names};
 use clap::{Args, Parser};
 use engine::surroundings;
-use explain::Room;
+use explain::room;
 use program::Stop;
 use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
 use view::{Block, Document, Section, Table};
@@ -129,8 +129,8 @@ fn sizes(named: &str) -> Result<(StudyArgs, u64), Stop> {
     let tokens = f64::from(load.input_tokens + load.output_tokens);
     let holds = |name: &&str| {
         let model = ModelFacts::resolve(name);
-        let room = model.map(|model| Room::new(&model, 1, tokens, one.memory_bytes, None));
-        room.is_ok_and(|room| room.holds(load.concurrency) != Some(false))
+        let room = model.map(|model| room(&model, 1, tokens, one.memory_bytes));
+        room.is_ok_and(|holds| holds.is_none_or(|holds| holds >= load.concurrency))
     };
     let none = "one GPU has no room for these models; name a smaller one: tplens study --sim BOX --model MODEL";
     let model = MODELS.into_iter().find(holds).ok_or_else(|| usage(&none))?;

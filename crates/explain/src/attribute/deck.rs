@@ -4,11 +4,15 @@ use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::range::each_once;
 use stats::SplitMix;
+use tp_plan::StepModel;
 
 /// Something that is not known exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Knob {
-    GemmSpeedup,
+    /// Microseconds of a GEMM that are there whatever it reads.
+    GemmStart,
+    /// Microseconds of a layer's router and experts that are there whatever they read.
+    ExpertStart,
     Attention,
     Elementwise,
     Host,
@@ -30,10 +34,6 @@ pub(crate) enum Knob {
     /// From the curve's mode to the engine's.
     Mode,
     CustomOverLibrary,
-    /// Microseconds of a GEMM that are there whatever it reads.
-    GemmStart,
-    /// Microseconds of a layer's router and experts that are there whatever they read.
-    ExpertStart,
     /// Milliseconds that the host takes for any step.
     HostFloor,
     /// Microseconds that the host takes for each sequence of a step.
@@ -114,7 +114,7 @@ impl Deck {
         let host = if eager { "host_eager_ms" } else { "host_ms" };
         let mut deck = Self { priors: Vec::new() };
         for (knob, name) in [
-            (Knob::GemmSpeedup, "gemm_speedup"),
+            (Knob::GemmStart, "gemm_start_us"),
             (Knob::Attention, "attention_us_per_layer"),
             (Knob::Elementwise, "elementwise_us_per_layer"),
             (Knob::Host, host),
@@ -122,6 +122,9 @@ impl Deck {
             (Knob::KvRead, "kv_read_factor"),
         ] {
             deck.add(knob, inputs.prior(name)?);
+        }
+        if inputs.model.experts.is_some() {
+            deck.add(Knob::ExpertStart, inputs.prior("expert_start_us")?);
         }
         for (knob, tp) in [
             (Knob::StartOfOne, inputs.from()),
@@ -191,6 +194,11 @@ impl Deck {
 impl Hand {
     pub(crate) fn get(&self, knob: Knob) -> f64 {
         self.0[knob as usize]
+    }
+
+    /// What of a model's GEMMs does not get shorter with more ranks, ms.
+    pub(crate) fn gemm_starts_ms(&self, of: &StepModel<'_>) -> f64 {
+        of.gemm_starts(self.get(Knob::GemmStart), self.get(Knob::ExpertStart))
     }
 
     /// The same hand with another value for one knob.

@@ -1,7 +1,7 @@
 //! One draw: a value for everything that is not known, and the causes that follow from it.
 
 use record::CollectiveKind;
-use tp_plan::{Costs, Narrowing, Parts, StepModel};
+use tp_plan::{Costs, Parts, StepModel};
 
 use super::cost::Term;
 use super::deck::{Hand, Knob};
@@ -86,7 +86,7 @@ impl Workload<'_> {
             host_ms: hand.get(Knob::Host),
             cache_factor: hand.get(Knob::KvRead),
             cache_ms_per_byte: None,
-            narrowing: Narrowing::Speedup(hand.get(Knob::GemmSpeedup)),
+            gemm_starts_ms: hand.gemm_starts_ms(&self.model),
         };
         let rates = self.model.invert(&costs, one - sent_of_few, self.from);
         let few = self.model.parts(&costs, &rates, self.from);

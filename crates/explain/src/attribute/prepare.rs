@@ -52,8 +52,6 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     let half = match halves.as_slice() {
         [] => None,
         runs => {
-            // What GEMMs gain is in its step.
-            deck.drop(Knob::GemmSpeedup);
             deck.add(Knob::StartOfHalf, inputs.start_to_start(runs.len())?);
             Some(StepTime::new(
                 runs.iter(),

@@ -23,7 +23,8 @@ const SETTLES: [(Measure, &[Knob]); 4] = [
     (
         Measure::Shard,
         &[
-            Knob::GemmSpeedup,
+            Knob::GemmStart,
+            Knob::ExpertStart,
             Knob::Attention,
             Knob::Elementwise,
             Knob::Host,

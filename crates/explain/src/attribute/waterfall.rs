@@ -85,7 +85,10 @@ impl<'a> Shown<'a> {
                 let grade = self.measured(&gemm_ms, parted.high - parted.low);
                 (grade, Basis::Shard)
             }
-            None => (Grade::D, self.priors(&[Knob::GemmSpeedup])),
+            None => {
+                let starts = self.priors(&[Knob::GemmStart, Knob::ExpertStart]);
+                (Grade::D, starts)
+            }
         };
         let ideal = self.range(|draw| draw.ideal)?;
         let unsharded = self.range(|draw| draw.unsharded)?;

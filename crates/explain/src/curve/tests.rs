@@ -26,11 +26,13 @@ fn curve(points: &[CurvePoint]) -> Curve {
 
 #[test]
 fn a_curve_reaches_to_twice_its_ends() {
-    let curve = curve(&[point(1024, 4.0), point(4096, 9.0)]);
+    let wide = curve(&[point(32 << 10, 4.0), point(128 << 10, 9.0)]);
     assert_eq!(
-        [511, 512, 8192, 8193].map(|bytes| curve.reaches(bytes)),
+        [16_383, 16_384, 262_144, 262_145].map(|bytes| wide.reaches(bytes)),
         [false, true, true, false]
     );
+    // Small messages take as long as smaller ones.
+    assert!(curve(&[point(16 << 10, 4.0)]).reaches(8));
 }
 
 #[test]

@@ -10,6 +10,6 @@ mod work;
 
 pub use link::{DESCRIBED, Link, PredictInputs};
 pub use result::{
-    Level, NotPredicted, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Room, Serving,
+    Level, NotPredicted, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving, room,
 };
 pub use work::predict;

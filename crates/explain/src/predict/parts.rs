@@ -2,7 +2,7 @@
 //! other sequences add to a token.
 
 use record::CollectiveKind;
-use tp_plan::{Costs, Narrowing, Rates, StepModel};
+use tp_plan::{Costs, Rates, StepModel};
 
 use crate::attribute::cost::Term;
 use crate::attribute::deck::{Hand, Knob};
@@ -34,8 +34,6 @@ pub(super) struct Size<'a> {
     pub(super) prefill_terms: Vec<Term>,
     /// Whether waiting for the last rank is not in the curve's factor.
     pub(super) waits: bool,
-    /// Whether the gain of narrow GEMMs is known of this GPU, by `gemm_speedup`.
-    pub(super) speedup_known: bool,
     /// Whether the rate of prefill is known by `prefill_tflops`.
     pub(super) prefill_known: bool,
     /// Tokens of a prompt that one step takes.
@@ -100,23 +98,24 @@ impl Size<'_> {
 
     /// The same with what a client sees of it.
     fn served(&self, hand: &Hand, rates: &Rates, drawn: Drawn, ranks: u32) -> Drawn {
-        let left_out = self.left_out(hand, drawn.step(), ranks);
+        let left_out = self.left_out(hand, ranks);
         Drawn {
             // No result tells what a prompt takes alone, so that it is as far from its parts as any predicted step.
             prefill: self.prefill(hand, rates, ranks) * hand.get(Knob::LeftOut),
-            tpot: self.tpot(hand, rates, &drawn, ranks) + left_out,
-            left_out,
+            tpot: self.tpot(hand, rates, &drawn, ranks) * (1.0 + left_out),
+            left_out: left_out * drawn.step(),
             ..drawn
         }
     }
 
-    /// How far a step may lie from its parts. A measured step holds what is left out of it, and a rank of several a share of that.
-    fn left_out(&self, hand: &Hand, step: f64, ranks: u32) -> f64 {
+    /// How far a step, and prompts in it, may lie from their parts, as a part of them. A measured step holds what is left out of it,
+    /// and a rank of several a share of that.
+    fn left_out(&self, hand: &Hand, ranks: u32) -> f64 {
         let unmeasured = match self.one {
             Some(_) => 1.0 - 1.0 / f64::from(ranks),
             None => 1.0,
         };
-        (hand.get(Knob::LeftOut) - 1.0) * unmeasured * step
+        (hand.get(Knob::LeftOut) - 1.0) * unmeasured
     }
 
     fn step(&self, hand: &Hand, rates: &Rates, ranks: u32) -> Drawn {
@@ -165,7 +164,7 @@ impl Size<'_> {
         drawn.step() + self.added(hand, rates, drawn, ranks)
     }
 
-    /// What a step costs beside its bytes. Of GPUs whose peak is known attention was timed, and of few how GEMMs get shorter.
+    /// What a step costs beside its bytes. Of GPUs whose peak is known attention was timed.
     pub(super) fn costs(&self, hand: &Hand) -> Costs {
         let start = match self.peak {
             Some(_) => Knob::AttentionStart,
@@ -179,16 +178,8 @@ impl Size<'_> {
             host_ms: hand.get(Knob::Host),
             cache_factor: hand.get(Knob::KvRead),
             cache_ms_per_byte: self.peak.as_ref().map(each),
-            narrowing: match self.speedup_known {
-                true => Narrowing::Speedup(hand.get(Knob::GemmSpeedup)),
-                false => Narrowing::Starts(self.gemm_starts(hand)),
-            },
+            gemm_starts_ms: hand.gemm_starts_ms(&self.model),
         }
-    }
-
-    fn gemm_starts(&self, hand: &Hand) -> f64 {
-        let (gemm_us, experts_us) = (hand.get(Knob::GemmStart), hand.get(Knob::ExpertStart));
-        self.model.gemm_starts(gemm_us, experts_us)
     }
 
     /// Operations in a ms on one GPU, by its peak; `None` where that is not known.
@@ -236,7 +227,7 @@ impl Size<'_> {
         let math = self.of_peak(hand).map_or(0.0, |rate| flops / rate);
         Rates {
             ranks: 1,
-            gemm_ms: self.gemm_starts(hand) + (reading / memory).max(math),
+            gemm_ms: hand.gemm_starts_ms(&self.model) + (reading / memory).max(math),
             bytes_per_ms: memory * hand.get(Knob::MemoryRate),
         }
     }

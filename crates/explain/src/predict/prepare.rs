@@ -25,7 +25,6 @@ pub(super) struct Prepared<'a> {
     pub(super) deck: Deck,
     /// Sequences whose cache goes into the GPUs.
     pub(super) cache_holds: Option<u32>,
-    pub(super) priors: Vec<Prior>,
     pub(super) caveats: Vec<Finding>,
 }
 
@@ -88,19 +87,15 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             batch: inputs.batch,
         });
     }
-    let speedup = prior("gemm_speedup")?;
     let rate = prior("prefill_tflops")?;
-    let speedup_known = speedup.basis != Basis::Assumed;
     let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
     let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).collect();
     let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
-    let (has_experts, has_peak) = (model.experts.is_some(), peak.is_some());
+    let has_peak = peak.is_some();
     let is_unstated = measured.iter().any(|step| step.has_unstated_spread());
     let drawn = [
-        (true, Knob::GemmStart, "gemm_start_us"),
         (true, Knob::HostFloor, "host_floor_ms"),
         (true, Knob::HostPerSequence, "host_us_per_sequence"),
-        (has_experts, Knob::ExpertStart, "expert_start_us"),
         (true, Knob::MemoryRate, "memory_efficiency"),
         (true, Knob::ExpertRate, "expert_memory_efficiency"),
         (true, Knob::MathRate, "math_efficiency"),
@@ -138,20 +133,17 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             terms: Vec::new(),
             prefill_terms: Vec::new(),
             waits: false,
-            speedup_known,
             prefill_known,
             chunk,
         },
         deck,
         cache_holds,
-        priors: Vec::new(),
         caveats,
     };
     if tp > 1 {
         prepared.communicate(inputs, of_tp, eager)?;
     }
     prepared.caveats.extend(inputs.base.assumed(tp));
-    prepared.priors = prepared.used_priors();
     Ok(prepared)
 }
 
@@ -238,12 +230,10 @@ impl Prepared<'_> {
     }
 
     /// The priors that something was drawn from.
-    fn used_priors(&self) -> Vec<Prior> {
+    pub(super) fn used_priors(&self) -> Vec<Prior> {
         let size = &self.size;
         let roofline = size.one.is_none();
         let unused = |name: &str| match name {
-            "gemm_speedup" => !size.speedup_known,
-            "gemm_start_us" => size.speedup_known && !roofline,
             "memory_efficiency" | "math_efficiency" => !roofline,
             "expert_memory_efficiency" => !roofline || size.model.model.experts.is_none(),
             "prefill_tflops" => !size.prefill_known,

@@ -182,71 +182,26 @@ pub enum PredictError {
 /// The share of a GPU's memory that engines fill by default (vLLM's `gpu_memory_utilization`).
 const FILLED: f64 = 0.9;
 
-/// What each of so many GPUs needs of its memory for a model's weights and for the cache of its requests, and what it has. Bytes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Room {
-    /// A rank's share of the weights.
-    pub weights: f64,
-    /// A rank's share of the cache of one sequence at its full length.
-    pub sequence: f64,
-    /// The part of its memory that the engine fills; `None` where the memory is not known.
-    pub filled: Option<f64>,
+/// Sequences of so many tokens at their end whose cache goes into `tp` GPUs of `memory` bytes each beside the weights; `None` where the
+/// memory is not known.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bytes are far below 2^53, and sequences held between 0 and a million"
+)]
+pub fn room(model: &ModelFacts, tp: u32, tokens: f64, memory: Option<u64>) -> Option<u32> {
+    let sequence = model.kv_bytes_per_token_on_rank(tp) as f64 * tokens;
+    let free = memory? as f64 * FILLED - model.weight_bytes as f64 / f64::from(tp.max(1));
+    Some((free / sequence).clamp(0.0, 1e6) as u32)
 }
 
-impl Room {
-    /// What `tp` GPUs of `memory` bytes each have and need for sequences of so many tokens at their end; `share` is the part of the
-    /// memory that the engine is told to fill, where it is told one.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
-    pub fn new(
-        model: &ModelFacts,
-        tp: u32,
-        tokens: f64,
-        memory: Option<u64>,
-        share: Option<f64>,
-    ) -> Self {
-        Self {
-            weights: model.weight_bytes as f64 / f64::from(tp.max(1)),
-            sequence: model.kv_bytes_per_token_on_rank(tp) as f64 * tokens,
-            filled: memory.map(|memory| memory as f64 * share.unwrap_or(FILLED)),
-        }
-    }
-
-    /// Bytes that a GPU needs for so many sequences at once.
-    #[must_use]
-    pub fn needs(&self, batch: u32) -> f64 {
-        self.weights + f64::from(batch) * self.sequence
-    }
-
-    /// Whether the weights alone go in; `None` where the memory is not known.
-    #[must_use]
-    pub fn holds_weights(&self) -> Option<bool> {
-        Some(self.weights <= self.filled?)
-    }
-
-    /// Whether so many sequences go in at once; `None` where the memory is not known.
-    #[must_use]
-    pub fn holds(&self, batch: u32) -> Option<bool> {
-        Some(self.sequences()? >= batch)
-    }
-
-    /// Sequences whose cache fits beside the weights; `None` where the memory is not known.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "held between 0 and a million"
-    )]
-    fn sequences(&self) -> Option<u32> {
-        let free = self.filled? - self.weights;
-        Some((free / self.sequence).clamp(0.0, 1e6) as u32)
-    }
-}
-
-/// Sequences of full length whose cache fits beside the weights; `None` where the memory is not known.
+/// The same of the sequences that are asked about.
 pub(super) fn cache_holds(inputs: &PredictInputs, tp: u32) -> Option<u32> {
     let base = &inputs.base;
     let tokens = inputs.input_tokens + inputs.output_tokens;
-    Room::new(&base.model, tp, tokens, base.around.memory_bytes, None).sequences()
+    room(&base.model, tp, tokens, base.around.memory_bytes)
 }
 
 /// Why the weights do not go into `tp` GPUs; `None` where they do, as far as their memory is known.
@@ -289,28 +244,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gpu_needs_its_share_of_the_weights_and_of_the_cache() {
+    fn a_gpu_has_room_for_its_share_of_the_weights_and_of_the_cache() {
         let model = ModelFacts::resolve("llama-3.1-8b").unwrap();
-        // 32 layers of keys and values of 8 heads of 128 numbers of 2 B: 131072 B a token, half of it on one of two ranks;
-        // 1000 tokens of it are 65.536 MB.
-        let room = Room::new(&model, 2, 1000.0, Some(24_000_000_000), None);
-        assert!((room.sequence - 65.536e6).abs() < 1.0, "{room:?}");
-        // 90% of 24 GB.
-        assert_eq!(room.filled, Some(21.6e9));
-        // About 8.03e9 weights of 2 B on two GPUs: 8.03 GB each, and 10 sequences 0.66 GB.
-        assert!((room.needs(10) / 1e9 - 8.69).abs() < 0.02, "{room:?}");
-        // (21.6 - 8.03) / 0.065536 is 207.
-        assert_eq!(
-            (room.holds(200), room.holds(215)),
-            (Some(true), Some(false))
-        );
-        // A third of the memory, 8 GB, does not hold the weights; without a memory nothing is known.
-        let third = Room::new(&model, 2, 1000.0, Some(24_000_000_000), Some(1.0 / 3.0));
-        assert_eq!(third.holds(1), Some(false));
-        assert_eq!(
-            (third.holds_weights(), room.holds_weights()),
-            (Some(false), Some(true))
-        );
-        assert_eq!(Room::new(&model, 2, 1000.0, None, None).holds(1), None);
+        // 32 layers of keys and values of 8 heads of 128 numbers of 2 B: 131072 B a token, half of it on one of two ranks; 1000
+        // tokens of it are 65.536 MB. 90% of 24 GB less 8.03 GB, half of about 8.03e9 weights of 2 B, hold 207.
+        assert_eq!(room(&model, 2, 1000.0, Some(24_000_000_000)), Some(207));
+        // A third of the memory does not hold the weights; without a memory nothing is known.
+        assert_eq!(room(&model, 2, 1000.0, Some(8_000_000_000)), Some(0));
+        assert_eq!(room(&model, 2, 1000.0, None), None);
     }
 }

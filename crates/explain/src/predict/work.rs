@@ -12,8 +12,8 @@ use crate::attribute::cost::Term;
 use crate::attribute::{Bar, Basis, Cause, collectives, grade};
 use crate::explanation::{InputSource, Taken, sources};
 use crate::finding::Finding;
-use crate::range::Grade;
-use crate::range::{Range, each_once};
+use crate::priors::Prior;
+use crate::range::{Grade, Range, each_once};
 use stats::SplitMix;
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
@@ -37,6 +37,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
     if let (true, Some(first)) = (fitting.is_empty(), not_predicted.first()) {
         return Err(PredictError::NoRoom(*first));
     }
+    let priors: Vec<Prior> = fitting.iter().flat_map(Prepared::used_priors).collect();
     let all = fitting.iter().flat_map(|of| &of.caveats);
     let mut caveats = each_once(doubts.iter().chain(all));
     let nothing = |tp: u32| PredictError::Lacks(format!("anything finite to draw TP{tp} from"));
@@ -92,7 +93,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         not_predicted,
         speed_up_over,
         inputs: read(inputs),
-        priors: each_once(fitting.iter().flat_map(|of| &of.priors)),
+        priors: each_once(&priors),
         caveats,
         seed,
         draws,
@@ -151,10 +152,9 @@ impl Prepared<'_> {
 
     fn parts(&self, range: &dyn Fn(Of<'_>) -> Option<Range>) -> Option<Vec<Bar>> {
         let size = &self.size;
-        let gemm: &[&str] = match (self.level(), size.speedup_known) {
-            (Level::Roofline, _) => &["memory_efficiency"],
-            (_, true) => &["gemm_speedup"],
-            (_, false) => &["gemm_start_us"],
+        let gemm: &[&str] = match self.level() {
+            Level::Roofline => &["memory_efficiency"],
+            Level::MeasuredOne => &["gemm_start_us"],
         };
         let attention: &[&str] = match size.peak {
             Some(_) => &["attention_start_us", "cache_over_peak"],

@@ -3,6 +3,8 @@
 
 use serde::Deserialize;
 
+use crate::range::each_once;
+
 use super::prior::{Basis, Override, Prior, PriorError, PublishedCurve, Shape};
 
 const FILE: &str = include_str!("../../priors.toml");
@@ -101,14 +103,8 @@ impl Priors {
 
     /// The names of all priors.
     #[must_use]
-    pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for entry in &self.entries {
-            if !names.contains(&entry.name.as_str()) {
-                names.push(&entry.name);
-            }
-        }
-        names
+    pub fn names(&self) -> Vec<String> {
+        each_once(self.entries.iter().map(|entry| &entry.name))
     }
 
     /// Puts a range in place of a prior, whatever the GPU.
@@ -245,14 +241,14 @@ mod tests {
     fn the_entry_that_names_more_wins_and_the_default_is_last() {
         let priors = Priors::builtin().unwrap();
         let range = |gpu, weights| {
-            let prior = priors.get("gemm_speedup", gpu, weights, "").unwrap();
+            let prior = priors.get("gemm_start_us", gpu, weights, "").unwrap();
             (prior.low, prior.high)
         };
-        assert_eq!(range(Some(RTX), "fp8"), (1.72, 1.95));
-        assert_eq!(range(Some(RTX), "bf16"), (1.89, 1.96));
-        assert_eq!(range(Some(RTX), "int4"), (1.6, 2.0));
-        assert_eq!(range(Some("NVIDIA L40"), "fp8"), (1.6, 2.0));
-        assert_eq!(range(None, "fp8"), (1.6, 2.0));
+        assert_eq!(range(Some(RTX), "fp8"), (5.0, 29.0));
+        assert_eq!(range(Some(RTX), "bf16"), (6.0, 17.0));
+        assert_eq!(range(Some(RTX), "int4"), (1.0, 15.6));
+        assert_eq!(range(Some("NVIDIA L40"), "fp8"), (0.8, 15.6));
+        assert_eq!(range(None, "fp8"), (0.8, 15.6));
         assert_eq!(priors.get("nonsense", None, "fp8", ""), None);
     }
 
@@ -260,24 +256,22 @@ mod tests {
     fn every_name_has_a_default() {
         let priors = Priors::builtin().unwrap();
         for name in priors.names() {
-            assert!(priors.get(name, None, "none", "").is_some(), "{name}");
+            assert!(priors.get(&name, None, "none", "").is_some(), "{name}");
         }
     }
 
     #[test]
     fn what_is_given_comes_first_and_bad_ranges_are_refused() {
         let mut priors = Priors::builtin().unwrap();
-        priors
-            .set("gemm_speedup=1.9..2.0".parse().unwrap())
-            .unwrap();
-        let prior = priors.get("gemm_speedup", Some(RTX), "fp8", "").unwrap();
+        priors.set("gemm_start_us=3..6".parse().unwrap()).unwrap();
+        let prior = priors.get("gemm_start_us", Some(RTX), "fp8", "").unwrap();
         assert_eq!(
             (prior.low, prior.high, prior.basis),
-            (1.9, 2.0, Basis::Given)
+            (3.0, 6.0, Basis::Given)
         );
         for bad in [
-            "gemm_speedup=2.0..1.9",
-            "gemm_speedup=1.9..2.1",
+            "gemm_start_us=6..3",
+            "memory_efficiency=0.9..1.1",
             "in_situ=0..1",
             "host_ms=-1..1",
         ] {
@@ -291,7 +285,7 @@ mod tests {
             priors.set("s=1".parse().unwrap()),
             Err(PriorError::Unknown(_))
         ));
-        assert!("gemm_speedup".parse::<Override>().is_err());
-        assert!("gemm_speedup=a..b".parse::<Override>().is_err());
+        assert!("gemm_start_us".parse::<Override>().is_err());
+        assert!("gemm_start_us=a..b".parse::<Override>().is_err());
     }
 }

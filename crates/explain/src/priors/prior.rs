@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PriorError {
     /// The text has no name and no range.
-    #[error("`{0}` is no prior; write NAME=LOW..HIGH, such as gemm_speedup=1.9..2.0")]
+    #[error("`{0}` is no prior; write NAME=LOW..HIGH, such as gemm_start_us=3..6")]
     NotAPrior(String),
     /// There is no prior of that name.
     #[error("there is no prior `{0}`; --help lists all")]
@@ -100,8 +100,9 @@ impl Prior {
     #[must_use]
     pub fn at(&self, quantile: f64) -> f64 {
         match self.shape {
-            Shape::Uniform => self.low + (self.high - self.low) * quantile,
-            Shape::LogUniform => self.low * (self.high / self.low).powf(quantile),
+            Shape::LogUniform if self.low > 0.0 => self.low * (self.high / self.low).powf(quantile),
+            // No ratio leads from nothing to a value.
+            Shape::Uniform | Shape::LogUniform => self.low + (self.high - self.low) * quantile,
             Shape::LowOrUniform => {
                 self.low + (self.high - self.low) * ((quantile - 0.2) / 0.8).max(0.0)
             }
@@ -115,7 +116,6 @@ impl Prior {
         let is = |ending: &str| self.name.ends_with(ending);
         let is_start = self.name.starts_with("start_");
         let (floor, ceiling) = match self.name.as_str() {
-            "gemm_speedup" => (1.0, 2.0),
             "prefix_cache_share" | "prompts_seen" => (0.0, 1.0),
             _ if is_start => (-1.0, 1.0),
             _ if is("_spread") => (0.0, 1.0),
@@ -180,6 +180,10 @@ mod tests {
             .unwrap();
         // sqrt(0.8 * 2.5) = 1.414 in the middle of the logarithm.
         assert!((prior.at(0.5) - 1.414).abs() < 0.001);
+        // Nothing, where a user says so.
+        (prior.low, prior.high) = (0.0, 0.0);
+        assert_eq!(prior.at(0.5), 0.0);
+        (prior.low, prior.high) = (0.8, 2.5);
         prior.shape = Shape::Uniform;
         assert!((prior.at(0.5) - 1.65).abs() < 1e-9);
     }

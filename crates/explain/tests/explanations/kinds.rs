@@ -5,7 +5,7 @@ use import::serve::Throttle;
 use import::{ServeRun, Spread};
 
 use crate::explanations::boxes::{mean, rtxpro6000_mig};
-use crate::explanations::planted::{Truth, streamed, with_curve};
+use crate::explanations::planted::{Truth, halved, streamed, with_curve};
 
 const DRAWS: u32 = 1500;
 
@@ -63,16 +63,16 @@ fn stretch(run: &mut ServeRun, times: f64) {
 /// The field case's machine with a planted cause; `strength` is 0 to 1.
 fn planted(kind: Kind, strength: f64, seed: u64, has_curve: bool) -> (Inputs, f64) {
     let mut truth = Truth::of(seed + 9000);
-    let gain = match kind {
-        Kind::BadGemms => 1.7 - 0.5 * strength,
-        _ => truth.within(1.72, 1.95),
+    let gemms = match kind {
+        Kind::BadGemms => 58.0 / (1.7 - 0.5 * strength),
+        _ => halved(truth.within(5.0, 29.0)),
     };
     let host = match kind {
         Kind::SlowHost => 3.0 + 7.0 * strength,
         Kind::ClientDelay => 2.0 + 4.0 * strength,
         _ => 0.0,
     };
-    let clean = 58.0 / gain + 2.9 + SENT_MS + host;
+    let clean = gemms + 2.9 + SENT_MS + host;
     let slowed = match kind {
         Kind::ThrottleSeen | Kind::ThrottleUnseen => 1.1 + 0.3 * strength,
         _ => 1.0,

@@ -67,15 +67,21 @@ pub(super) fn streamed(tp: u32, step_ms: f64, error: f64) -> (u32, ServeRun) {
     (tp, run)
 }
 
-/// Two steps of which everything is known: the GEMMs of one GPU take 58 ms and are `s` times as fast at half width, and
+/// What of 58 ms of GEMMs is left at half width: the model's 4 * 80 + 1 take so many us to start.
+pub(super) fn halved(start_us: f64) -> f64 {
+    let starts = 321.0 * start_us / 1e3;
+    starts + (58.0 - starts) / 2.0
+}
+
+/// Two steps of which everything is known: the GEMMs of one GPU take 58 ms, of which the starts stay at half width, and
 /// 80 layers * (18 us attention + 12 us elementwise) + 0.5 ms host = 2.9 ms are on every GPU.
 /// `other_ms` has a cause that nobody knows of.
 fn planted(seed: u64, all_reduce_us: f64, all_gather_us: f64, other_ms: f64) -> (Inputs, f64) {
     let mut truth = Truth::of(seed);
-    let s = truth.within(1.72, 1.95);
+    let start_us = truth.within(5.0, 29.0);
     let communication = (ALL_REDUCES * all_reduce_us + all_gather_us) / 1e3;
     let one = 58.0 + 2.9;
-    let several = 58.0 / s + 2.9 + communication + other_ms;
+    let several = halved(start_us) + 2.9 + communication + other_ms;
     let mut inputs = rtxpro6000_mig();
     inputs.serve = vec![
         streamed(1, one, truth.normal()),
@@ -152,7 +158,7 @@ fn without_a_curve_the_remainder_and_the_implied_time_hold_it() {
         inputs.known.gpu = None;
         inputs
             .priors
-            .set("gemm_speedup=1.72..1.95".parse().unwrap())
+            .set("gemm_start_us=5..29".parse().unwrap())
             .unwrap();
         let got = attributed(&inputs, seed);
         assert!(matches!(got.claim, Claim::AtMost), "{:?}", got.claim);
@@ -173,7 +179,7 @@ fn a_curve_that_explains_too_little_leaves_the_rest_unexplained() {
     // At most 1.3 * (161 * 40 us + 300 us) = 8.8 ms.
     assert!(bar.ms.high < 8.8, "{:?}", bar.ms);
     let left = got.bar(Cause::Unexplained).unwrap().ms;
-    assert!(left.low > 9.0 && left.high < 18.5, "{left:?}");
+    assert!(left.low > 9.0 && left.high < 20.0, "{left:?}");
 }
 
 #[test]

@@ -78,10 +78,10 @@ fn the_time_to_first_token_has_an_interval_even_where_the_step_is_measured() {
     let prediction = predict(&inputs, 1, DRAWS).unwrap();
     let first = prediction.sizes[0].serving.ttft_alone;
     // A prompt of 89 tokens takes the reading of all weights, which a step of 60.6 ms does too; how far it lies from that is
-    // assumed, 0.85 to 1.15 of it: 90% of that width are 0.27 of the middle.
+    // assumed, 0.9 to 1.1 of it: 90% of that width are 0.18 of the middle.
     assert!(first.mid > 55.0 && first.mid < 66.0, "{first:?}");
     let width = (first.high - first.low) / first.mid;
-    assert!(width > 0.25 && width < 0.35, "{first:?}");
+    assert!(width > 0.17 && width < 0.27, "{first:?}");
     let mut priors = prediction.priors.iter();
     assert!(priors.any(|prior| prior.name == "left_out"));
 }

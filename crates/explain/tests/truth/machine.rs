@@ -133,7 +133,7 @@ impl Truth {
             kv_gb_per_s: gb_per_s / off.draw(&mut chance, "kv_read_factor")?,
             // So much that reading weights is what a step takes, as at these batches on real boxes.
             compute_tflop_per_s: 0.4 * gb_per_s,
-            gemm_speedup_per_doubling: off.gemm_speedup(&mut chance)?,
+            gemm_speedup_per_doubling: 2.0,
             attention_floor_us_per_layer: off.draw(&mut chance, "attention_us_per_layer")?,
             elementwise_us_per_layer: off.draw(&mut chance, "elementwise_us_per_layer")?,
             host_us: 1e3 * off.draw(&mut chance, "host_ms")?,
@@ -167,12 +167,30 @@ impl Truth {
             broken,
             other_us: 0.0,
         };
+        truth.profile.gemm_speedup_per_doubling = truth.gain(&mut chance, &mut off)?;
         // Half of the truths have 1 to 20% of a step that nothing explains.
         let (has_other, part) = (chance.happens(0.5), chance.log_within(0.01, 0.2));
         if has_other {
             truth.other_us = part * truth.parts(tp).ok()?.total_us();
         }
         Some(truth)
+    }
+
+    /// What GEMMs gain with each doubling where each of a layer's four, or its two and its experts, has a part that stays.
+    fn gain(&self, chance: &mut Chance, off: &mut Off<'_>) -> Option<f64> {
+        let layers = f64::from(self.model.layers);
+        let routed = f64::from(self.model.experts.map_or(0, |experts| experts.layers));
+        let experts_us = match routed > 0.0 {
+            true => off.draw(chance, "expert_start_us")?,
+            false => 0.0,
+        };
+        let gemms = 4.0 * layers - 2.0 * routed + 1.0;
+        let stay_us = gemms * off.draw(chance, "gemm_start_us")? + routed * experts_us;
+        let ranks = f64::from(self.tp);
+        let one_us = self.parts(1).ok()?.gemm_us;
+        let stay_us = stay_us.min(one_us);
+        let several_us = stay_us + (one_us - stay_us) / ranks;
+        Some((one_us / several_us).powf(1.0 / ranks.log2()))
     }
 
     /// The engine's facts at a size.
@@ -287,11 +305,5 @@ impl Off<'_> {
             _ => 0.0,
         };
         Some((prior.low + by, prior.high + by))
-    }
-
-    fn gemm_speedup(&mut self, chance: &mut Chance) -> Option<f64> {
-        let (low, high) = self.range(chance, "gemm_speedup")?;
-        // No halving gains more than 2.
-        Some(chance.within(low, high).min(2.0))
     }
 }
