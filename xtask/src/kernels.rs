@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::{cargo, python};
 
@@ -41,7 +41,7 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
     let scratch = cargo::target_directory()?.join("kernels");
     fs::create_dir_all(&scratch)
         .with_context(|| format!("{} cannot be made", scratch.display()))?;
-    let tools = Tools::install(out, &scratch)?;
+    let tools = Tools::install(out)?;
     let clang = clang();
     let mut clean = true;
     for name in names(&folder)? {
@@ -129,27 +129,17 @@ struct Tools {
 
 impl Tools {
     /// Installs them where they are not there yet.
-    fn install(out: &mut impl Write, scratch: &Path) -> Result<Self> {
-        let wheels = WHEELS.join(" ");
-        let folder = scratch
-            .join("python")
-            .join(WHEELS.join("-").replace("==", "-"));
-        if Self::of(&folder).is_none() {
-            writeln!(out, "installing {wheels} into {}", folder.display())?;
-            python::environment(&folder, WHEELS).map_err(|reason| {
-                anyhow!("{reason}; python3 with venv and a registry of Python packages that pip reaches are needed")
-            })?;
-        }
-        Self::of(&folder).with_context(|| format!("{wheels} were installed and hold no ptxas"))
-    }
-
-    /// Those of an environment.
-    fn of(folder: &Path) -> Option<Self> {
-        let python = folder.join("bin/python");
+    fn install(out: &mut impl Write) -> Result<Self> {
+        let folder = python::environment(out, WHEELS)?;
         // The name of the folder in between is that of Python's release.
-        let library = fs::read_dir(folder.join("lib")).ok()?.next()?.ok()?.path();
-        let ptxas = library.join("site-packages/nvidia/cuda_nvcc/bin/ptxas");
-        (python.is_file() && ptxas.is_file()).then_some(Self { python, ptxas })
+        let mut releases = fs::read_dir(folder.join("lib"))?;
+        let library = releases.next().context("an environment without library")?;
+        Ok(Self {
+            python: folder.join("bin/python"),
+            ptxas: library?
+                .path()
+                .join("site-packages/nvidia/cuda_nvcc/bin/ptxas"),
+        })
     }
 
     /// Compiles CUDA C++ to PTX.
@@ -210,7 +200,7 @@ fn compile_hip(clang: &Path, stem: &Path, source: &str, chip: &str) -> Result<u6
 
 /// Runs a command that makes a file; the file's size.
 fn made(command: &mut Command, file: &Path) -> Result<u64> {
-    python::done(command).map_err(|why| anyhow!(why))?;
+    python::done(command)?;
     let facts = fs::metadata(file).with_context(|| format!("{} was not made", file.display()))?;
     Ok(facts.len())
 }

@@ -38,13 +38,11 @@ const LIBRARIES: &[Library] = &[
     (SHIM, "shim-rccl", &["librccl.so.1"]),
 ];
 
-/// Builds the libraries of one folder and puts them into that folder of the target folder.
-pub(crate) fn install(folder: &str, release: bool) -> Result<()> {
-    place(
-        &Built::packages(&packages(&[folder]), release)?,
-        &cargo::target_directory()?,
-        &[folder],
-    )
+/// Builds the libraries of one folder, with more packages, and puts them into that folder of the target folder.
+pub(crate) fn install(folder: &str, more: &[&str], release: bool) -> Result<Built> {
+    let built = Built::packages(&[&packages(&[folder]), more].concat(), release)?;
+    place(&built, &cargo::target_directory()?, &[folder])?;
+    Ok(built)
 }
 
 /// The packages of the libraries of these folders; one that has two rows is named twice.
@@ -58,7 +56,7 @@ pub(crate) fn place(built: &Built, root: &Path, folders: &[&str]) -> Result<()> 
         let folder = root.join(folder);
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let file = built.file(&package.replace('-', "_"))?;
+        let file = built.file(package)?;
         replace(&folder.join(names[0]), |new| fs::copy(&file, new).map(drop))?;
         for name in &names[1..] {
             replace(&folder.join(name), |new| symlink(names[0], new))?;

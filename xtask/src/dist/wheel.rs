@@ -9,16 +9,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::build::{Target, Tools};
-use super::{done, stage};
+use super::stage;
+use crate::cargo;
 
 /// Makes the wheel and returns its file.
 pub(super) fn make(
     folder: &Path,
     root: &Path,
     version: &str,
-    target: Target,
-    tools: &Tools,
+    platform: &str,
+    python: &Path,
 ) -> Result<PathBuf> {
     let laid_out = folder.join("wheel");
     if laid_out.exists() {
@@ -29,7 +29,7 @@ pub(super) fn make(
         fs::write(&to, text).with_context(|| format!("{} cannot be written", to.display()))
     };
     let about = laid_out.join(format!("tplens-{version}.dist-info"));
-    let tag = format!("py3-none-{}", target.platform);
+    let tag = format!("py3-none-{}", platform);
     put(
         about.join("WHEEL"),
         &format!("Wheel-Version: 1.0\nGenerator: xtask\nRoot-Is-Purelib: false\nTag: {tag}\n"),
@@ -51,9 +51,9 @@ pub(super) fn make(
         fs::create_dir_all(to.parent().unwrap_or(&to))?;
         fs::copy(&file, &to).with_context(|| format!("{} cannot be copied", file.display()))?;
     }
-    let mut pack = Command::new(&tools.python);
+    let mut pack = Command::new(python.join("python"));
     pack.args(["-m", "wheel", "pack", "--dest-dir"]);
-    done(pack.arg(folder).arg(&laid_out))?;
+    cargo::done(pack.arg(folder).arg(&laid_out))?;
     fs::remove_dir_all(&laid_out)?;
     Ok(folder.join(format!("tplens-{version}-{tag}.whl")))
 }
