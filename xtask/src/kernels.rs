@@ -1,9 +1,8 @@
-//! `cargo xtask kernels [--check]`: makes the PTX that is kept, and shows that the compilers of both vendors take the kernels.
+//! `cargo xtask kernels [--check]`: makes the PTX that is kept, and shows that NVIDIA's compilers take the kernels.
 //!
 //! The PTX comes from an old NVRTC and its version is lowered, so that old drivers take it. `--check` writes nothing and
-//! compares; either way ptxas assembles the PTX for each chip, and clang compiles the HIP form, where one is there that knows
-//! the chips. No GPU is needed, and nothing is run on one. The tests of the crate `kernels` judge what is kept without any
-//! of these tools.
+//! compares; either way ptxas assembles the PTX for each chip. No GPU is needed, and nothing is run on one. AMD's form is compiled
+//! on the user's machine. The tests of the crate `kernels` judge what is kept without any of these tools.
 
 use std::fs;
 use std::io::Write;
@@ -30,10 +29,6 @@ const WRITTEN: &str = ".version 8.1\n";
 const KEPT: &str = ".version 6.4\n";
 /// Chips that the PTX is assembled for: Turing, A100, Ada, Hopper, both Blackwells.
 const NVIDIA: &[&str] = &["sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"];
-/// Chips that the HIP form is compiled for: RDNA 4, RDNA 3, CDNA 3.
-const AMD: &[&str] = &["gfx1201", "gfx1100", "gfx942"];
-/// Releases of clang that are looked for, from the first that knows all of [`AMD`].
-const CLANG: std::ops::Range<u32> = 19..40;
 
 /// Makes all kernels, or compares what is kept where `check`; tells whether nothing differs and every compiler took everything.
 pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
@@ -42,14 +37,11 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
     fs::create_dir_all(&scratch)
         .with_context(|| format!("{} cannot be made", scratch.display()))?;
     let tools = Tools::install(out)?;
-    let clang = clang();
     let mut clean = true;
     for name in names(&folder)? {
-        let source = |prelude: &str| -> Result<String> {
-            Ok(read(&folder.join("cu/preludes").join(prelude))?
-                + &read(&folder.join("cu").join(&name).with_extension("cu"))?)
-        };
-        let ptx = kept(&name, &tools.compile(&source("cuda.h")?)?)?;
+        let source = read(&folder.join("cu/preludes/cuda.h"))?
+            + &read(&folder.join("cu").join(&name).with_extension("cu"))?;
+        let ptx = kept(&name, &tools.compile(&source)?)?;
         let place = folder.join("ptx").join(&name).with_extension("ptx");
         if !check {
             write(&place, &ptx)?;
@@ -61,30 +53,14 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
             )?;
         }
         let stem = scratch.join(&name);
-        let mut outcomes = Vec::new();
         for chip in NVIDIA {
-            outcomes.push((chip, tools.assemble(&stem, &ptx, chip)));
-        }
-        if let Some(clang) = &clang {
-            let source = source("hip.h")?;
-            for chip in AMD {
-                outcomes.push((chip, compile_hip(clang, &stem, &source, chip)));
-            }
-        }
-        for (chip, outcome) in outcomes {
+            let outcome = tools.assemble(&stem, &ptx, chip);
             clean &= outcome.is_ok();
             match outcome {
                 Ok(bytes) => writeln!(out, "kernels: {name}: {chip}: {bytes} bytes")?,
                 Err(why) => writeln!(out, "kernels: {name}: {chip}: {why:#}")?,
             }
         }
-    }
-    if clang.is_none() {
-        writeln!(
-            out,
-            "kernels: skipped: the HIP form was not compiled: no clang with lld from release {} on; install clang-22 and lld-22",
-            CLANG.start
-        )?;
     }
     let verdict = if clean { "clean" } else { "not clean" };
     writeln!(out, "kernels: {verdict}")?;
@@ -172,37 +148,10 @@ impl Tools {
         write(&from, ptx)?;
         let mut command = Command::new(&self.ptxas);
         command.args(["--warning-as-error", "-arch", chip]);
-        made(command.arg(&from).arg("-o").arg(&to), &to)
+        python::done(command.arg(&from).arg("-o").arg(&to))?;
+        let facts = fs::metadata(&to).with_context(|| format!("{} was not made", to.display()))?;
+        Ok(facts.len())
     }
-}
-
-/// The folder of the newest clang that has its linker beside it, where Debian's packages put them.
-fn clang() -> Option<PathBuf> {
-    CLANG
-        .rev()
-        .map(|release| PathBuf::from(format!("/usr/lib/llvm-{release}/bin")))
-        .find(|folder| folder.join("clang").is_file() && folder.join("lld").is_file())
-}
-
-/// Compiles and links HIP C++ for a chip, without any header or library; the size of the code.
-fn compile_hip(clang: &Path, stem: &Path, source: &str, chip: &str) -> Result<u64> {
-    let (from, to) = (stem.with_extension("hip"), stem.with_extension(chip));
-    write(&from, source)?;
-    let mut command = Command::new(clang.join("clang"));
-    command.args(["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output"]);
-    command.args(["-nogpuinc", "-nogpulib", "-O3"]);
-    command.args(["-Wall", "-Wextra", "-Werror"]);
-    command.arg(format!("--offload-arch={chip}"));
-    // It looks for its linker by name.
-    command.env("PATH", clang);
-    made(command.arg(&from).arg("-o").arg(&to), &to)
-}
-
-/// Runs a command that makes a file; the file's size.
-fn made(command: &mut Command, file: &Path) -> Result<u64> {
-    python::done(command)?;
-    let facts = fs::metadata(file).with_context(|| format!("{} was not made", file.display()))?;
-    Ok(facts.len())
 }
 
 fn read(file: &Path) -> Result<String> {

@@ -35,7 +35,7 @@ const INTERNAL: u8 = 4;
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask")]
 enum Task {
-    /// Make one archive and a wheel that run on a machine without Rust: programs, simulated libraries, profiles, pages
+    /// Make one archive that runs on a machine without Rust: programs, simulated libraries, profiles, pages
     Dist {
         /// Where they go; `dist` in the target folder where it is not given
         #[arg(long, value_name = "FOLDER")]
@@ -43,7 +43,7 @@ enum Task {
     },
     /// Compare the programs' numbers and codes with golden/values
     Golden(golden::Options),
-    /// Make the PTX that is kept, or compare it; assemble and compile all kernels
+    /// Make the PTX that is kept, or compare it; assemble all kernels
     Kernels {
         /// Write nothing
         #[arg(long)]

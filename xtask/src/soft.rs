@@ -6,7 +6,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -71,11 +71,9 @@ fn of(folders: &[&str]) -> impl Iterator<Item = &'static Library> {
         .filter(|(folder, ..)| folders.contains(folder))
 }
 
-/// Makes beside the place and renames, so that a program that runs meanwhile sees the old file or the new one.
+/// Makes a file anew, so that a program that runs meanwhile keeps the old one.
 fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-    let mut new = to.as_os_str().to_owned();
-    new.push(format!(".new-{}", std::process::id()));
-    let new = PathBuf::from(new);
-    make(&new).with_context(|| format!("{} cannot be made", new.display()))?;
-    fs::rename(&new, to).with_context(|| format!("{} cannot be replaced", to.display()))
+    // The first time there is none.
+    let _ = fs::remove_file(to);
+    make(to).with_context(|| format!("{} cannot be made", to.display()))
 }

@@ -1,11 +1,10 @@
-//! `cargo xtask dist`: an archive and a Python wheel for machines without Rust: the program, simulated libraries, shims, machine files,
+//! `cargo xtask dist`: an archive for machines without Rust: the program, simulated libraries, shims, machine files,
 //! profiles, recipes, pages with the files that they name, licences and checksums.
 //!
 //! Built for an old glibc by cargo-zigbuild, with the zig that PyPI has. It signs nothing and uploads nothing.
 
 mod licences;
 mod stage;
-mod wheel;
 
 use std::fs;
 use std::io::Write;
@@ -24,19 +23,16 @@ const MOST: u64 = 15_000_000;
 /// The oldest glibc that everything runs on: that of RHEL 8 and Debian 10.
 const GLIBC: &str = "2.28";
 
-/// What PyPI has for that: zig, which links for any glibc, cargo's subcommand that calls it, and the packer of wheels.
-const WHEELS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "wheel==0.48.0"];
+/// What PyPI has for that: zig, which links for any glibc, and cargo's subcommand that calls it.
+const WHEELS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 
 /// Names that programs had before they were one.
 const OLD_NAMES: [&str; 4] = ["p2p-bw", "allreduce-bench", "serve-bench", "accept"];
 
-/// The machines that archives are made for, as Rust and as wheels call them.
-const TARGETS: [(&str, &str); 2] = [
-    ("x86_64-unknown-linux-gnu", "manylinux_2_28_x86_64"),
-    ("aarch64-unknown-linux-gnu", "manylinux_2_28_aarch64"),
-];
+/// The machines that archives are made for, as Rust calls them.
+const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
-/// Makes archive and wheel for each target whose libraries are installed, and says where they are and what was not built.
+/// Makes the archive for each target whose libraries are installed, and says where they are and what was not built.
 pub(crate) fn run(out: &mut impl Write, folder: Option<PathBuf>) -> Result<()> {
     // The version of the workspace is that of each package.
     let version = env!("CARGO_PKG_VERSION");
@@ -45,7 +41,7 @@ pub(crate) fn run(out: &mut impl Write, folder: Option<PathBuf>) -> Result<()> {
         None => cargo::target_directory()?.join("dist"),
     };
     let python = python::environment(out, &WHEELS)?.join("bin");
-    for (target, platform) in TARGETS {
+    for target in TARGETS {
         let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.args(["--print", "target-libdir", "--target", target]);
         if !Path::new(cargo::output(&mut rustc)?.trim()).is_dir() {
@@ -66,13 +62,10 @@ pub(crate) fn run(out: &mut impl Write, folder: Option<PathBuf>) -> Result<()> {
         licences::write(&root, target)?;
         stage::sums(&root)?;
         let archive = pack(&folder, &name)?;
-        let wheel = wheel::make(&folder, &root, version, platform, &python)?;
-        for file in [archive, wheel] {
-            let bytes = file.metadata()?.len();
-            ensure!(bytes <= MOST, "{} has {bytes} bytes", file.display());
-            let megabytes = bytes as f64 / 1e6;
-            writeln!(out, "{}: {megabytes:.1} MB", file.display())?;
-        }
+        let bytes = archive.metadata()?.len();
+        ensure!(bytes <= MOST, "{} has {bytes} bytes", archive.display());
+        let megabytes = bytes as f64 / 1e6;
+        writeln!(out, "{}: {megabytes:.1} MB", archive.display())?;
     }
     Ok(())
 }

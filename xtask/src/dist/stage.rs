@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -98,21 +98,14 @@ fn copy(from: &Path, to: &Path, path: &str) -> Result<()> {
 /// Writes the sums of all files below the folder, as sha256sum(1) checks them; links are left out.
 pub(super) fn sums(root: &Path) -> Result<()> {
     let mut text = String::new();
-    for file in below(root)? {
-        let digest = Sha256::digest(fs::read(&file)?);
-        let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let name = file.strip_prefix(root)?.display();
-        text.push_str(&format!("{sum}  {name}\n"));
+    for entry in WalkDir::new(root).sort_by_file_name() {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            let digest = Sha256::digest(fs::read(entry.path())?);
+            let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let name = entry.path().strip_prefix(root)?.display();
+            text.push_str(&format!("{sum}  {name}\n"));
+        }
     }
     fs::write(root.join("SHA256SUMS"), text).context("SHA256SUMS cannot be written")
-}
-
-/// All files below a folder, links left out, in the order of their names.
-pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in WalkDir::new(folder).sort_by_file_name() {
-        let entry = entry?;
-        files.extend(entry.file_type().is_file().then(|| entry.into_path()));
-    }
-    Ok(files)
 }

@@ -17,15 +17,6 @@ pub(super) struct File {
     pub(super) case: Vec<Case>,
 }
 
-/// How a document is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Form {
-    #[default]
-    Json,
-    Csv,
-}
-
 /// One case, or several that differ in a word.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,9 +39,6 @@ pub(super) struct Case {
     /// The exit code.
     #[serde(default)]
     pub(super) exit: i32,
-    /// How its document is written.
-    #[serde(default)]
-    pub(super) form: Form,
     /// The part of a number by which it may differ from run to run.
     #[serde(default)]
     pub(super) tolerance: f64,
