@@ -1,21 +1,17 @@
 //! The command line.
 
-pub(crate) mod values;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand};
 use inventory::BackendArg;
-use program::command_line::{Sizes, seconds};
+use program::command_line::{Sizes, seconds, sizes};
 use program::outputs::Outputs;
-use record::{CallMode, ElementType};
-
-use values::one_of;
-pub(crate) use values::{EngineArg, Kinds, message_sizes};
+use record::{CallMode, CollectiveKind, ElementType};
 
 use crate::compare::CompareArgs;
 use crate::launch::LaunchArgs;
+use crate::values::{EngineArg, one_of};
 
 /// What can be done with collectives.
 #[derive(Debug, Subcommand)]
@@ -91,15 +87,15 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Operations, separated by commas: all_reduce, all_gather, reduce_scatter, or `all`.
-    #[arg(long, value_name = "LIST", value_parser = values::kinds, value_delimiter = ',', default_value = "all_reduce", conflicts_with = "model")]
-    pub(crate) ops: Vec<Kinds>,
+    /// Operations, separated by commas: all_reduce, all_gather, reduce_scatter.
+    #[arg(long, value_name = "LIST", value_parser = kind, value_delimiter = ',', default_value = "all_reduce", conflicts_with = "model")]
+    pub(crate) ops: Vec<CollectiveKind>,
 
     /// Bytes of a rank's message, K, M and G being powers of 1024: sizes such as 64K, lists such as 4K,1M, ranges such as
-    /// 8..8M, which are powers of two with one more size between two of them from 16K to 1M. It is the part that a rank
-    /// contributes to an all-gather, and the part that it receives from a reduce-scatter. Default: 8..8M.
-    #[arg(long, value_name = "SIZES", value_parser = message_sizes, conflicts_with = "model")]
-    pub(crate) sizes: Option<Sizes>,
+    /// 8..8M, which are powers of two. It is the part that a rank contributes to an all-gather, and the part that it receives from
+    /// a reduce-scatter.
+    #[arg(long, value_name = "SIZES", default_value = "8..8M", value_parser = sizes, conflicts_with = "model")]
+    pub(crate) sizes: Sizes,
 
     /// Measure the all-reduce and all-gather sizes that this model sends: a shipped model's name, a config.json of
     /// Hugging Face, or a folder that holds one.
@@ -191,6 +187,12 @@ pub(crate) struct RunArgs {
     pub(crate) outputs: Outputs,
 }
 
+/// An operation that is measured, for clap.
+fn kind(name: &str) -> Result<CollectiveKind, String> {
+    use CollectiveKind::{AllGather, AllReduce, ReduceScatter};
+    one_of(&[AllReduce, AllGather, ReduceScatter], name)
+}
+
 /// A type of elements that is reduced, by its name.
 fn element(name: &str) -> Result<ElementType, String> {
     use ElementType::{Bf16, F16, F32};
@@ -225,7 +227,7 @@ mod tests {
             (&["--dtype", "fp8"], "one of bf16"),
             (&["--modes", "graphs"], "one of host_synced"),
             (&["--ops", "reduce"], "one of all_reduce"),
-            (&["--ops", "all", "--model", "m"], "--ops"),
+            (&["--ops", "all_gather", "--model", "m"], "--ops"),
             (&["--engine", "vllm"], "--engine-python"),
             (&["--engine-python", "p", "--sim", "l40x4"], "--sim"),
             (&["--gap", "0"], "microseconds"),

@@ -12,9 +12,9 @@ use program::outputs;
 use program::show::Show;
 use record::CollectiveKind;
 use record::calls::Series;
-use record::quantity::{TimeSource, Unit};
+use record::quantity::Unit;
 
-use crate::cli::values::one_of;
+use crate::values::one_of;
 
 /// What is said of a path where there is nothing.
 pub(crate) const NO_FILE: &str = "there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens \
@@ -138,12 +138,6 @@ fn side(file: &CallFile) -> Side<Series> {
 }
 
 fn facts(file: &CallFile) -> Vec<Fact> {
-    let clock = |clock| match clock {
-        TimeSource::DeviceEvent => "device events",
-        TimeSource::HostMonotonic => "host",
-        TimeSource::Simulated => "simulated",
-    };
-    let clocks = file.values.iter().filter_map(|value| value.clock);
     let ranks = file.values.iter().map(|value| value.series.ranks);
     let known = [
         ("tool", Some(file.made_by.clone())),
@@ -154,7 +148,6 @@ fn facts(file: &CallFile) -> Vec<Fact> {
         ("driver", file.driver.clone()),
         ("backend", file.backend.clone()),
         ("host", file.host.clone()),
-        ("clock", each_once(clocks.map(clock))),
     ];
     let fact = |(what, value): (&'static str, Option<String>)| {
         Some(Fact {

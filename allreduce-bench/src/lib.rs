@@ -10,6 +10,7 @@ mod launch;
 mod messages;
 mod parent;
 mod rank;
+mod values;
 
 use std::path::Path;
 

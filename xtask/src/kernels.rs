@@ -1,16 +1,15 @@
-//! `cargo xtask kernels [--check]`: makes the PTX that is kept, and shows that the compilers of both vendors take the kernels.
+//! `cargo xtask kernels [--check]`: makes the PTX that is kept, and shows that NVIDIA's compilers take the kernels.
 //!
 //! The PTX comes from an old NVRTC and its version is lowered, so that old drivers take it. `--check` writes nothing and
-//! compares; either way ptxas assembles the PTX for each chip, and clang compiles the HIP form, where one is there that knows
-//! the chips. No GPU is needed, and nothing is run on one. The tests of the crate `kernels` judge what is kept without any
-//! of these tools.
+//! compares; either way ptxas assembles the PTX for each chip. No GPU is needed, and nothing is run on one. AMD's form is compiled
+//! on the user's machine. The tests of the crate `kernels` judge what is kept without any of these tools.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::{cargo, python};
 
@@ -30,10 +29,6 @@ const WRITTEN: &str = ".version 8.1\n";
 const KEPT: &str = ".version 6.4\n";
 /// Chips that the PTX is assembled for: Turing, A100, Ada, Hopper, both Blackwells.
 const NVIDIA: &[&str] = &["sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"];
-/// Chips that the HIP form is compiled for: RDNA 4, RDNA 3, CDNA 3.
-const AMD: &[&str] = &["gfx1201", "gfx1100", "gfx942"];
-/// Releases of clang that are looked for, from the first that knows all of [`AMD`].
-const CLANG: std::ops::Range<u32> = 19..40;
 
 /// Makes all kernels, or compares what is kept where `check`; tells whether nothing differs and every compiler took everything.
 pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
@@ -41,15 +36,12 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
     let scratch = cargo::target_directory()?.join("kernels");
     fs::create_dir_all(&scratch)
         .with_context(|| format!("{} cannot be made", scratch.display()))?;
-    let tools = Tools::install(out, &scratch)?;
-    let clang = clang();
+    let tools = Tools::install(out)?;
     let mut clean = true;
     for name in names(&folder)? {
-        let source = |prelude: &str| -> Result<String> {
-            Ok(read(&folder.join("cu/preludes").join(prelude))?
-                + &read(&folder.join("cu").join(&name).with_extension("cu"))?)
-        };
-        let ptx = kept(&name, &tools.compile(&source("cuda.h")?)?)?;
+        let source = read(&folder.join("cu/preludes/cuda.h"))?
+            + &read(&folder.join("cu").join(&name).with_extension("cu"))?;
+        let ptx = kept(&name, &tools.compile(&source)?)?;
         let place = folder.join("ptx").join(&name).with_extension("ptx");
         if !check {
             write(&place, &ptx)?;
@@ -61,30 +53,14 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
             )?;
         }
         let stem = scratch.join(&name);
-        let mut outcomes = Vec::new();
         for chip in NVIDIA {
-            outcomes.push((chip, tools.assemble(&stem, &ptx, chip)));
-        }
-        if let Some(clang) = &clang {
-            let source = source("hip.h")?;
-            for chip in AMD {
-                outcomes.push((chip, compile_hip(clang, &stem, &source, chip)));
-            }
-        }
-        for (chip, outcome) in outcomes {
+            let outcome = tools.assemble(&stem, &ptx, chip);
             clean &= outcome.is_ok();
             match outcome {
                 Ok(bytes) => writeln!(out, "kernels: {name}: {chip}: {bytes} bytes")?,
                 Err(why) => writeln!(out, "kernels: {name}: {chip}: {why:#}")?,
             }
         }
-    }
-    if clang.is_none() {
-        writeln!(
-            out,
-            "kernels: skipped: the HIP form was not compiled: no clang with lld from release {} on; install clang-22 and lld-22",
-            CLANG.start
-        )?;
     }
     let verdict = if clean { "clean" } else { "not clean" };
     writeln!(out, "kernels: {verdict}")?;
@@ -129,27 +105,17 @@ struct Tools {
 
 impl Tools {
     /// Installs them where they are not there yet.
-    fn install(out: &mut impl Write, scratch: &Path) -> Result<Self> {
-        let wheels = WHEELS.join(" ");
-        let folder = scratch
-            .join("python")
-            .join(WHEELS.join("-").replace("==", "-"));
-        if Self::of(&folder).is_none() {
-            writeln!(out, "installing {wheels} into {}", folder.display())?;
-            python::environment(&folder, WHEELS).map_err(|reason| {
-                anyhow!("{reason}; python3 with venv and a registry of Python packages that pip reaches are needed")
-            })?;
-        }
-        Self::of(&folder).with_context(|| format!("{wheels} were installed and hold no ptxas"))
-    }
-
-    /// Those of an environment.
-    fn of(folder: &Path) -> Option<Self> {
-        let python = folder.join("bin/python");
+    fn install(out: &mut impl Write) -> Result<Self> {
+        let folder = python::environment(out, WHEELS)?;
         // The name of the folder in between is that of Python's release.
-        let library = fs::read_dir(folder.join("lib")).ok()?.next()?.ok()?.path();
-        let ptxas = library.join("site-packages/nvidia/cuda_nvcc/bin/ptxas");
-        (python.is_file() && ptxas.is_file()).then_some(Self { python, ptxas })
+        let mut releases = fs::read_dir(folder.join("lib"))?;
+        let library = releases.next().context("an environment without library")?;
+        Ok(Self {
+            python: folder.join("bin/python"),
+            ptxas: library?
+                .path()
+                .join("site-packages/nvidia/cuda_nvcc/bin/ptxas"),
+        })
     }
 
     /// Compiles CUDA C++ to PTX.
@@ -182,37 +148,10 @@ impl Tools {
         write(&from, ptx)?;
         let mut command = Command::new(&self.ptxas);
         command.args(["--warning-as-error", "-arch", chip]);
-        made(command.arg(&from).arg("-o").arg(&to), &to)
+        python::done(command.arg(&from).arg("-o").arg(&to))?;
+        let facts = fs::metadata(&to).with_context(|| format!("{} was not made", to.display()))?;
+        Ok(facts.len())
     }
-}
-
-/// The folder of the newest clang that has its linker beside it, where Debian's packages put them.
-fn clang() -> Option<PathBuf> {
-    CLANG
-        .rev()
-        .map(|release| PathBuf::from(format!("/usr/lib/llvm-{release}/bin")))
-        .find(|folder| folder.join("clang").is_file() && folder.join("lld").is_file())
-}
-
-/// Compiles and links HIP C++ for a chip, without any header or library; the size of the code.
-fn compile_hip(clang: &Path, stem: &Path, source: &str, chip: &str) -> Result<u64> {
-    let (from, to) = (stem.with_extension("hip"), stem.with_extension(chip));
-    write(&from, source)?;
-    let mut command = Command::new(clang.join("clang"));
-    command.args(["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output"]);
-    command.args(["-nogpuinc", "-nogpulib", "-O3"]);
-    command.args(["-Wall", "-Wextra", "-Werror"]);
-    command.arg(format!("--offload-arch={chip}"));
-    // It looks for its linker by name.
-    command.env("PATH", clang);
-    made(command.arg(&from).arg("-o").arg(&to), &to)
-}
-
-/// Runs a command that makes a file; the file's size.
-fn made(command: &mut Command, file: &Path) -> Result<u64> {
-    python::done(command).map_err(|why| anyhow!(why))?;
-    let facts = fs::metadata(file).with_context(|| format!("{} was not made", file.display()))?;
-    Ok(facts.len())
 }
 
 fn read(file: &Path) -> Result<String> {

@@ -7,65 +7,81 @@
 mod cargo;
 mod counts;
 mod dist;
-mod engine;
 mod golden;
 mod kernels;
-mod parallel;
-mod programs;
 mod python;
 mod soft;
 mod test;
 mod tidy;
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{Write, stderr, stdout};
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::cargo::{Built, PROGRAM};
 
 /// Exit code where a check failed.
 const FAILED: u8 = 1;
-/// Exit code for a command line that is not understood.
-const USAGE: u8 = 2;
 /// Exit code where the command itself could not be carried out.
 const INTERNAL: u8 = 4;
 
+/// Builds and runs the programs, and checks the repository.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask")]
+enum Task {
+    /// Make one archive that runs on a machine without Rust: programs, simulated libraries, profiles, pages
+    Dist {
+        /// Where they go; `dist` in the target folder where it is not given
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
+    /// Compare the programs' numbers and codes with golden/values
+    Golden(golden::Options),
+    /// Make the PTX that is kept, or compare it; assemble all kernels
+    Kernels {
+        /// Write nothing
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the delay shims into target/shim, under the names of the libraries before which they stand
+    Shim {
+        /// Optimised
+        #[arg(long)]
+        release: bool,
+    },
+    /// Build the simulated vendor libraries into target/soft
+    Soft {
+        /// Optimised
+        #[arg(long)]
+        release: bool,
+    },
+    /// Format, lints, all tests, golden corpus, tidy; ends with the counts
+    Test {
+        /// Every seed, kill and mutation
+        #[arg(long)]
+        full: bool,
+    },
+    /// Check the rules that no compiler checks
+    Tidy {
+        /// Lower the ceilings to today's values
+        #[arg(long)]
+        tighten: bool,
+    },
+    /// Build tplens and become `tplens COMMAND ARGS...`
+    #[command(external_subcommand)]
+    Program(Vec<OsString>),
+}
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    let command = arguments.next().unwrap_or_default();
-    let rest: Vec<OsString> = arguments.collect();
-    let result = match (command.to_str(), rest.as_slice()) {
-        (Some("dist"), rest) => match dist::Options::parse(rest) {
-            Some(options) => dist::run(&mut stdout(), &options).map(|()| 0),
-            None => misused(),
-        },
-        (Some("golden"), rest) => match golden::Options::parse(rest) {
-            Some(options) => {
-                verdict(golden::run(&mut stdout(), &options).map(|counted| counted.failed == 0))
-            }
-            None => misused(),
-        },
-        (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), false)),
-        (Some("kernels"), [check]) if check == "--check" => {
-            verdict(kernels::run(&mut stdout(), true))
-        }
-        (Some(folder @ (soft::SOFT | soft::SHIM)), []) => soft::install(folder, false).map(|()| 0),
-        (Some(folder @ (soft::SOFT | soft::SHIM)), [release]) if release == "--release" => {
-            soft::install(folder, true).map(|()| 0)
-        }
-        (Some("test"), []) => verdict(test::run(&mut stdout(), false)),
-        (Some("test"), [full]) if full == "--full" => verdict(test::run(&mut stdout(), true)),
-        (Some("tidy"), []) => verdict(tidy::run(&mut stdout(), tidy::Mode::Check)),
-        (Some("tidy"), [tighten]) if tighten == "--tighten" => {
-            verdict(tidy::run(&mut stdout(), tidy::Mode::Tighten))
-        }
-        (Some("help" | "--help" | "-h"), _) => stdout()
-            .write_all(usage().as_bytes())
-            .map(|()| 0)
-            .map_err(Into::into),
-        (Some(name), rest) if programs::COMMANDS.contains(&name) => programs::exec(name, rest),
-        _ => misused(),
-    };
-    match result {
-        Ok(code) => ExitCode::from(code),
+    match run(Task::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILED),
         Err(error) => {
             // Nothing is left to tell where standard error is closed too.
             let _ = writeln!(stderr(), "xtask: {error:#}");
@@ -74,31 +90,26 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows the usage to someone whose command line was not understood.
-fn misused() -> anyhow::Result<u8> {
-    stderr().write_all(usage().as_bytes())?;
-    Ok(USAGE)
+/// Does what is asked and tells whether no check failed.
+fn run(task: Task) -> Result<bool> {
+    let out = &mut stdout();
+    match task {
+        Task::Dist { out: folder } => dist::run(out, folder).map(|()| true),
+        Task::Golden(options) => golden::run(out, &options).map(|counted| counted.failed == 0),
+        Task::Kernels { check } => kernels::run(out, check),
+        Task::Shim { release } => soft::install(soft::SHIM, &[], release).map(|_| true),
+        Task::Soft { release } => soft::install(soft::SOFT, &[], release).map(|_| true),
+        Task::Test { full } => test::run(out, full),
+        Task::Tidy { tighten } => tidy::run(out, tighten),
+        Task::Program(arguments) => exec(&arguments),
+    }
 }
 
-/// The exit code of a check.
-fn verdict(clean: anyhow::Result<bool>) -> anyhow::Result<u8> {
-    clean.map(|clean| if clean { 0 } else { FAILED })
-}
-
-fn usage() -> String {
-    let mut text = String::from("usage: cargo xtask COMMAND [ARGUMENTS]\n\n");
-    let commands = programs::COMMANDS.join(", ");
-    text.push_str(&format!(
-        "  COMMAND ARGS...    build tplens and become `tplens COMMAND ARGS...`: {commands}\n"
-    ));
-    text.push_str(
-        "  dist               make one archive that runs on a machine without Rust: programs, simulated libraries, profiles; --out FOLDER\n  \
-           golden             compare the programs' numbers and codes with golden/values; --full, --write, --built, PREFIX of cases\n  \
-           kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
-           shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
-           soft [--release]   build the simulated vendor libraries into target/soft\n  \
-           test [--full]      format, lints, all tests, golden corpus, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
-           tidy [--tighten]   check the rules that no compiler checks; lower the ceilings to today's values\n",
-    );
-    text
+/// Builds the program and the simulated machines in release and replaces this process by the program, so that exit code and
+/// signals are its own; returns only where that failed.
+fn exec(arguments: &[OsString]) -> Result<bool> {
+    let built: Built = soft::install(soft::SOFT, &[PROGRAM], true)?;
+    let file = built.file(PROGRAM)?;
+    let error: Result<Infallible, _> = Err(Command::new(&file).args(arguments).exec());
+    match error.with_context(|| format!("{} did not start", file.display()))? {}
 }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -38,13 +38,11 @@ const LIBRARIES: &[Library] = &[
     (SHIM, "shim-rccl", &["librccl.so.1"]),
 ];
 
-/// Builds the libraries of one folder and puts them into that folder of the target folder.
-pub(crate) fn install(folder: &str, release: bool) -> Result<()> {
-    place(
-        &Built::packages(&packages(&[folder]), release)?,
-        &cargo::target_directory()?,
-        &[folder],
-    )
+/// Builds the libraries of one folder, with more packages, and puts them into that folder of the target folder.
+pub(crate) fn install(folder: &str, more: &[&str], release: bool) -> Result<Built> {
+    let built = Built::packages(&[&packages(&[folder]), more].concat(), release)?;
+    place(&built, &cargo::target_directory()?, &[folder])?;
+    Ok(built)
 }
 
 /// The packages of the libraries of these folders; one that has two rows is named twice.
@@ -58,7 +56,7 @@ pub(crate) fn place(built: &Built, root: &Path, folders: &[&str]) -> Result<()> 
         let folder = root.join(folder);
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let file = built.file(&package.replace('-', "_"))?;
+        let file = built.file(package)?;
         replace(&folder.join(names[0]), |new| fs::copy(&file, new).map(drop))?;
         for name in &names[1..] {
             replace(&folder.join(name), |new| symlink(names[0], new))?;
@@ -73,11 +71,9 @@ fn of(folders: &[&str]) -> impl Iterator<Item = &'static Library> {
         .filter(|(folder, ..)| folders.contains(folder))
 }
 
-/// Makes beside the place and renames, so that a program that runs meanwhile sees the old file or the new one.
+/// Makes a file anew, so that a program that runs meanwhile keeps the old one.
 fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-    let mut new = to.as_os_str().to_owned();
-    new.push(format!(".new-{}", std::process::id()));
-    let new = PathBuf::from(new);
-    make(&new).with_context(|| format!("{} cannot be made", new.display()))?;
-    fs::rename(&new, to).with_context(|| format!("{} cannot be replaced", to.display()))
+    // The first time there is none.
+    let _ = fs::remove_file(to);
+    make(to).with_context(|| format!("{} cannot be made", to.display()))
 }

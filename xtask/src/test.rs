@@ -6,20 +6,25 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
 use crate::cargo::Built;
 use crate::counts::Counts;
-use crate::{cargo, engine, golden, soft, tidy};
+use crate::{cargo, golden, python, soft, tidy};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
 /// The variable that asks the tests for every seed, kill and mutation, and not for the few of each run.
 const FULL: &str = "TPLENS_FULL";
+
+/// The real engine of the tests: llama.cpp's server from its Python wheel, at the version that the tests were written against.
+const ENGINE: &str = "xllamacpp==2026.10.11549";
+/// The variable that tells the tests which Python has it; without it those that need it skip themselves.
+const PYTHON: &str = "TPLENS_LLAMA_PYTHON";
 
 /// Runs everything, writes progress and counts, and tells whether nothing failed.
 ///
@@ -39,23 +44,26 @@ pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
         Ok(Counts::one(built.is_ok()))
     })?);
     let mut python = None;
-    total.add(step(out, "real engine", |out| {
-        match engine::install(out)? {
-            Ok(file) => {
-                python = Some(file);
-                Ok(Counts::one(true))
-            }
-            Err(reason) => skipped(out, &reason),
+    total.add(step(out, "real engine", |out| match engine(out) {
+        Ok(file) => {
+            python = Some(file);
+            Ok(Counts::one(true))
         }
+        Err(reason) => skipped(out, &format!("{reason:#}")),
     })?);
     total.add(step(out, "tests", |out| {
         tests(out, python.as_deref(), full)
     })?);
     total.add(step(out, "golden", |out| {
-        golden::run(out, &golden::Options::built(full))
+        let built = golden::Options {
+            full,
+            built: true,
+            ..golden::Options::default()
+        };
+        golden::run(out, &built)
     })?);
     total.add(step(out, "tidy", |out| {
-        tidy::run(out, tidy::Mode::Check).map(Counts::one)
+        tidy::run(out, false).map(Counts::one)
     })?);
     writeln!(out, "{total}")?;
     Ok(total.failed == 0)
@@ -74,6 +82,13 @@ fn skipped(out: &mut impl Write, reason: &str) -> Result<Counts> {
 fn build() -> Result<()> {
     let folders = [soft::SOFT, soft::SHIM];
     soft::place(&Built::tests()?, &cargo::target_directory()?, &folders)
+}
+
+/// Installs the real engine where it is not there yet; the file of its Python.
+fn engine(out: &mut impl Write) -> Result<PathBuf> {
+    let python = python::environment(out, &[ENGINE])?.join("bin/python");
+    python::done(Command::new(&python).args(["-c", "import xllamacpp"]))?;
+    Ok(python)
 }
 
 /// Runs one step between a line that names it and a line with its counts and time.
@@ -127,7 +142,7 @@ fn tests(out: &mut impl Write, python: Option<&Path>, full: bool) -> Result<Coun
         command.env(FULL, "1");
     }
     if let Some(python) = python {
-        command.env(engine::PYTHON, python);
+        command.env(PYTHON, python);
     }
     let mut child = command
         .env(SKIP_LOG, &log)

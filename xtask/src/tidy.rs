@@ -1,34 +1,25 @@
 //! `cargo xtask tidy`: the rules of the repository that no compiler checks.
 //!
-//! It writes nothing but the table of ceilings, where that is asked for. The rules are in the files below this one, as
-//! functions over text, so that each is tested with good and bad text; here the repository is walked and the findings are
-//! written.
+//! It writes nothing but the table of ceilings, where that is asked for. Here the repository is walked; what is found in a text,
+//! counted of a crate and allowed stands in the files below this one.
 
-mod code;
-mod ratchet;
-mod rust;
-mod text;
+mod ceilings;
+mod circles;
+mod lines;
+mod rules;
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use walkdir::WalkDir;
 
-use self::ratchet::{Lines, Repository, Table};
+use self::circles::Modules;
+use self::lines::{Lines, is_test, split};
 use crate::cargo;
-
-/// A rule that a file breaks: the line, from 1, and the words.
-type Finding = (usize, String);
-
-/// What happens to the table of ceilings.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// It is compared with what is counted.
-    Check,
-    /// Its ceilings fall to what is counted before they are compared.
-    Tighten,
-}
 
 /// Folders that hold nothing of ours.
 const FOREIGN: &[&str] = &[".git", "target", "tplens-results"];
@@ -36,81 +27,96 @@ const FOREIGN: &[&str] = &[".git", "target", "tplens-results"];
 /// Kinds of text that are read.
 const TEXT: &[&str] = &["rs", "toml", "md", "cu", "h", "html", "css", "js"];
 
+/// Pages whose lines have a ceiling, besides those below `docs`; of the README it is the words.
+const PAGES: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md"];
+
 /// Checks all files, writes what breaks a rule and tells whether nothing does.
-pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
+pub(crate) fn run(out: &mut impl Write, tighten: bool) -> Result<bool> {
     let root = cargo::root()?;
-    let mut files = Vec::new();
-    collect(&root, &mut files)?;
-    files.sort();
-    let relative = |file: &PathBuf| {
-        let path = file.strip_prefix(&root).unwrap_or(file);
-        path.to_string_lossy().into_owned()
-    };
-    let paths: Vec<String> = files.iter().map(relative).collect();
-    let mut repository = Repository::new(&paths);
-    let mut clean = true;
-    for (file, path) in files.iter().zip(&paths) {
-        let text =
-            fs::read_to_string(file).with_context(|| format!("{path} cannot be read as text"))?;
-        repository.add(path, &text);
-        let mut findings = text::check(&text);
-        if path.ends_with(".rs") {
-            findings.extend(rust::check(path, &text));
+    let files = files(&root.to_string_lossy())?;
+    let (mut findings, mut counts) = (Vec::new(), BTreeMap::new());
+    // By the folder of its manifest, to which a file belongs that has no nearer one above it.
+    let mut crates: BTreeMap<&str, (Lines, Modules)> = files
+        .iter()
+        .filter_map(|path| path.strip_suffix("/Cargo.toml"))
+        .map(|folder| (folder, Default::default()))
+        .collect();
+    for path in &files {
+        let text = fs::read_to_string(root.join(path))
+            .with_context(|| format!("{path} cannot be read as text"))?;
+        let found = rules::check(path, &text);
+        findings.extend(found.map(|(line, what)| format!("{path}:{line}: {what}")));
+        let mut page = |what, count| {
+            counts.insert((path.clone(), what), count);
+        };
+        if path == "README.md" {
+            page("words", text.split_whitespace().count());
+        } else if PAGES.contains(&path.as_str())
+            || path.starts_with("docs/") && path.ends_with(".md")
+        {
+            page("lines", text.lines().count());
         }
-        for (line, what) in findings {
-            clean = false;
-            writeln!(out, "tidy: {path}:{line}: {what}")?;
+        let mut folders = path.match_indices('/').rev().map(|(end, _)| &path[..end]);
+        let owner = folders.find(|folder| crates.contains_key(*folder));
+        if let Some(owner) = owner.filter(|_| path.ends_with(".rs"))
+            && let Some((lines, modules)) = crates.get_mut(owner)
+        {
+            let inner = &path[owner.len() + 1..];
+            if is_test(inner) {
+                lines.tests += text.matches('\n').count();
+                continue;
+            }
+            let product = split(&text, lines);
+            if let Some(module) = inner.strip_prefix("src/") {
+                modules.add(module, &product);
+            }
         }
     }
-    for what in ceilings(&root, &repository, mode)? {
-        clean = false;
-        writeln!(out, "tidy: {}: {what}", ratchet::FILE)?;
+    let mut all = Lines::default();
+    for (name, (lines, modules)) in &crates {
+        for file in modules.in_circles() {
+            findings.push(format!(
+                "{name}: src/{file} imports itself through the files that it imports"
+            ));
+        }
+        counts.insert(((*name).to_owned(), "code"), lines.code);
+        counts.insert(((*name).to_owned(), "tests"), lines.tests);
+        all.code += lines.code;
+        all.comments += lines.comments;
+        all.tests += lines.tests;
     }
-    let Lines {
-        code,
-        comments,
-        tests,
-    } = repository.lines();
+    let above = ceilings::check(&root.join(ceilings::FILE), &counts, tighten)?;
+    findings.extend((above.iter()).map(|what| format!("{}: {what}", ceilings::FILE)));
+    for finding in &findings {
+        writeln!(out, "tidy: {finding}")?;
+    }
     writeln!(
         out,
-        "tidy: {} files; {code} lines of code, {comments} of comments, {tests} of tests; {}",
+        "tidy: {} files; {} lines of code, {} of comments, {} of tests; {}",
         files.len(),
-        if clean { "clean" } else { "not clean" }
+        all.code,
+        all.comments,
+        all.tests,
+        if findings.is_empty() {
+            "clean"
+        } else {
+            "not clean"
+        }
     )?;
-    Ok(clean)
+    Ok(findings.is_empty())
 }
 
-/// Compares the table of ceilings with what is counted, or lowers it first.
-fn ceilings(root: &Path, repository: &Repository, mode: Mode) -> Result<Vec<String>> {
-    let file = root.join(ratchet::FILE);
-    let text = fs::read_to_string(&file).unwrap_or_default();
-    let mut table = Table::parse(&text).context(ratchet::FILE)?;
-    let counts = repository.counts();
-    if mode == Mode::Tighten {
-        table = table.tightened(&counts);
-        fs::write(&file, table.render()).context(ratchet::FILE)?;
-    }
-    Ok(table.check(&counts))
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))?
-    {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let name = entry.file_name();
-        if kind.is_dir() {
-            if !FOREIGN.iter().any(|foreign| name == *foreign) {
-                collect(&path, files)?;
-            }
-        } else if kind.is_file()
-            && path
-                .extension()
-                .is_some_and(|end| TEXT.iter().any(|text| end == *text))
-        {
-            files.push(path);
+/// The files that are read, from the root, in the order of their names.
+fn files(root: &str) -> Result<Vec<String>> {
+    let is_ours = |name: &OsStr| !FOREIGN.iter().any(|foreign| name == *foreign);
+    let walk = WalkDir::new(root).sort_by_file_name().into_iter();
+    let mut files = Vec::new();
+    for entry in walk.filter_entry(|entry| is_ours(entry.file_name())) {
+        let path: PathBuf = entry?.into_path();
+        let end = path.extension().and_then(OsStr::to_str);
+        if path.is_file() && end.is_some_and(|end| TEXT.contains(&end)) {
+            files.push(path.strip_prefix(root)?.to_string_lossy().into_owned());
         }
     }
-    Ok(())
+    Ok(files)
 }

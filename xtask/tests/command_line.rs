@@ -13,10 +13,9 @@ fn xtask(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn no_command_or_an_unknown_one_shows_the_usage_and_exits_with_2() {
+fn no_command_or_an_unknown_flag_exits_with_2() {
     for arguments in [
         &[][..],
-        &["p3p"],
         &["test", "--fast"],
         &["tidy", "x"],
         &["soft", "--debug"],
@@ -26,11 +25,6 @@ fn no_command_or_an_unknown_one_shows_the_usage_and_exits_with_2() {
         let output = xtask(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(output.stdout.is_empty());
-        assert!(
-            String::from_utf8(output.stderr)
-                .unwrap()
-                .starts_with("usage: cargo xtask COMMAND")
-        );
     }
 }
 
@@ -39,14 +33,8 @@ fn help_is_a_result_and_names_every_command() {
     let output = xtask(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    for command in [
-        "  COMMAND ARGS...",
-        "  dist ",
-        "  kernels [--check]",
-        "  soft [--release]",
-        "  test [--full] ",
-        "  tidy [--tighten]",
-    ] {
-        assert!(text.contains(command), "{command} in {text}");
+    for command in ["dist", "golden", "kernels", "shim", "soft", "test", "tidy"] {
+        let command = format!("\n  {command} ");
+        assert!(text.contains(&command), "{command} in {text}");
     }
 }

@@ -61,15 +61,10 @@ fn text(scene: &Scene) -> Result<String, Stop> {
         ),
         None => "\n[link]\n# generation = 5\n# width = 16\nsource = \"not shown here: state what was ordered\"\n".to_owned(),
     };
-    text += match is_guest || is_mig {
-        _ if count < 2 => "",
-        true => {
-            "\n[peer]\n# expect = \"direct\"\nsource = \"not known of a guest or of MIG instances: state direct, staged or forbidden\"\n"
-        }
-        false => {
-            "\n[peer]\nexpect = \"direct\"\nsource = \"assumed: devices of one machine reach each other directly; else staged or forbidden\"\n"
-        }
-    };
+    // Of a guest or of MIG instances it is not known.
+    if count > 1 && !is_guest && !is_mig {
+        text += "\n[peer]\nexpect = \"direct\"\nsource = \"assumed: devices of one machine reach each other directly; else staged or forbidden\"\n";
+    }
     let mut devices: Vec<&LinkDevice> = links.devices.iter().collect();
     devices.sort_by_key(|device| device.address);
     let nodes: Option<Vec<u32>> = devices.iter().map(|device| device.node).collect();

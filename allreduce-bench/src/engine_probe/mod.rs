@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use runner::WorkerSpec;
 
-use crate::cli::EngineArg;
+use crate::values::EngineArg;
 
 /// What a rank runs.
 const SCRIPT: &str = include_str!("probe.py");
@@ -30,7 +30,7 @@ impl Probe {
     /// # Errors
     /// Says what is not there.
     pub(crate) fn of(path: &Path, engine: EngineArg) -> Result<Self, String> {
-        let named = interpreter(path, std::env::var_os("PATH"));
+        let named = interpreter(path);
         let python =
             named.map_err(|reason| format!("--engine-python {}: {reason}", path.display()))?;
         Ok(Self { python, engine })
@@ -56,29 +56,18 @@ impl Probe {
 }
 
 /// The interpreter that is meant. Links are kept, since an environment's interpreter is one and finds its packages by it.
-fn interpreter(path: &Path, search: Option<OsString>) -> Result<PathBuf, String> {
-    let is_word = path.components().count() == 1 && !path.exists();
-    if is_word {
-        let folders = search.iter().flat_map(std::env::split_paths);
-        let found = folders
-            .map(|folder| folder.join(path))
-            .find(|file| file.is_file());
-        return found.ok_or_else(|| {
-            "there is no such file, and no such program in PATH; name the Python that runs the engine".to_owned()
-        });
-    }
+fn interpreter(path: &Path) -> Result<PathBuf, String> {
     let absolute = std::path::absolute(path).map_err(|error| error.to_string())?;
-    if absolute.is_dir() {
-        let mut inside = INTERPRETERS.iter().map(|name| absolute.join(name));
-        return inside.find(|file| file.is_file()).ok_or_else(|| {
-            "this folder has no bin/python; name the folder of a Python environment or its interpreter".to_owned()
-        });
-    }
-    if absolute.is_file() {
-        Ok(absolute)
-    } else {
-        Err("there is no such file; name the Python that runs the engine".to_owned())
-    }
+    let inside = INTERPRETERS.iter().map(|name| absolute.join(name));
+    // A word alone may also name a program.
+    let search = std::env::var_os("PATH").filter(|_| path.components().count() == 1);
+    let folders = search.iter().flat_map(std::env::split_paths);
+    let found = folders.map(|folder| folder.join(path));
+    let mut files = std::iter::once(absolute.clone()).chain(inside).chain(found);
+    files.find(|file| file.is_file()).ok_or_else(|| {
+        "there is no such file, Python environment or program in PATH; name the Python that runs the engine, or its environment's folder"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -86,25 +75,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interpreter_is_a_file_a_word_of_path_or_a_folders() {
+    fn an_interpreter_is_a_file_a_word_or_a_folders() {
         let folder = std::env::temp_dir().join(format!("engine-probe-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("bin")).unwrap();
         let file = folder.join("bin/python3");
         std::fs::write(&file, "").unwrap();
-        let of = |path: &Path, search: Option<&Path>| {
-            interpreter(path, search.map(|folder| folder.as_os_str().to_owned()))
-        };
-        assert_eq!(of(&folder, None), Ok(file.clone()));
-        assert_eq!(of(&file, None), Ok(file.clone()));
-        let bin = folder.join("bin");
-        assert_eq!(of(Path::new("python3"), Some(&bin)), Ok(file.clone()));
-        let says = |path: &Path, words: &str| {
-            let error = of(path, Some(&bin)).unwrap_err();
-            assert!(error.contains(words), "{error}");
-        };
-        says(Path::new("no-such-python"), "PATH");
-        says(&folder.join("no/python"), "no such file");
-        says(&bin, "no bin/python");
+        assert_eq!(interpreter(&folder), Ok(file.clone()));
+        assert_eq!(interpreter(&file), Ok(file.clone()));
+        assert!(interpreter(Path::new("sh")).is_ok_and(|file| file.ends_with("sh")));
+        assert!(interpreter(Path::new("no-such-python")).is_err());
+        assert!(interpreter(&folder.join("no/python")).is_err());
+        assert!(interpreter(&folder.join("bin")).is_err());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -62,18 +62,6 @@ impl Seat {
             machine: machine.clone(),
         })
     }
-
-    /// Whether another rank has the same device; indexes say nothing where a launcher hides devices.
-    fn is_beside(&self, other: &Self) -> bool {
-        let (own, others) = (&self.found, &other.found);
-        let same = match (self.backend, &own.uuid, &own.pci) {
-            (Built::Host, _, _) => own.cpu == others.cpu,
-            (_, Some(_), _) => own.uuid == others.uuid,
-            (_, None, Some(_)) => own.pci == others.pci,
-            (_, None, None) => own.ordinal == others.ordinal,
-        };
-        same && self.host == other.host
-    }
 }
 
 /// Refuses ranks that cannot measure together.
@@ -95,14 +83,6 @@ pub(super) fn check_agreement(seats: &[&Seat]) -> Result<(), Stop> {
             return Err(Stop::Usage(format!(
                 "rank 0 ({}) has {own}, and rank {rank} ({}) {other}; all ranks must have the same",
                 first.host, seat.host
-            )));
-        }
-    }
-    for (rank, seat) in seats.iter().enumerate() {
-        if let Some(other) = seats[..rank].iter().position(|other| other.is_beside(seat)) {
-            return Err(Stop::Usage(format!(
-                "rank {other} and rank {rank} have the same device, {} of {}; name one for each rank of a host with --gpus",
-                seat.device.label, seat.host
             )));
         }
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use inventory::{Built, OPENING_STEPS};
 use program::Stop;
@@ -26,9 +26,6 @@ pub(super) const CONNECT: Duration = Duration::from_secs(20);
 
 /// The same for a serving engine, which imports thousands of files and tries out its ways between GPUs in silence: 60 s were seen.
 const ENGINE_START: Duration = Duration::from_secs(180);
-
-/// How long a process that takes no more requests has to be gone.
-const ENDING: Duration = Duration::from_secs(2);
 
 /// What every group of this run is made of.
 pub(super) struct Setup<'a> {
@@ -200,8 +197,7 @@ impl<'a> Group<'a> {
         let count = self.ranks.len();
         for rank in 0..count {
             if let Err(reason) = self.ranks[rank].send(request(rank)) {
-                let why = self.ending(rank).unwrap_or_else(|| reason.into());
-                return Err(self.failed(rank, why.within(doing)));
+                return Err(self.failed(rank, Failure::from(reason).within(doing)));
             }
         }
         let deadline = self.setup.deadline.saturating_add(longer);
@@ -258,19 +254,6 @@ impl<'a> Group<'a> {
     fn stopped_meanwhile(&mut self) -> Option<usize> {
         let asked: Vec<bool> = self.ranks.iter_mut().map(Link::was_resumed).collect();
         asked.iter().position(|went_on| *went_on)
-    }
-
-    /// How a rank ended that takes no more requests, where it tells in time.
-    fn ending(&mut self, rank: usize) -> Option<Failure> {
-        let asked = Instant::now();
-        while asked.elapsed() < ENDING {
-            match self.ranks[rank].next(TURN, self.setup.interrupt) {
-                Some(Report::Lost(reason)) => return Some(reason),
-                Some(Report::Signalled(_)) => return None,
-                _ => {}
-            }
-        }
-        None
     }
 
     /// Says which ranks do not answer, and in which step. Ranks that had no CPU do not hang, as far as is known.

@@ -1,6 +1,5 @@
 //! The parent: chooses backend and devices, works out the sizes, runs the ranks, keeps what they find. It loads no vendor library.
 
-mod course;
 mod group;
 mod library;
 mod run;

@@ -12,9 +12,8 @@ use record::{
     Collectives, CollectivesEvent, EngineRunFacts, Failure, FailureKind, LibraryFacts, LinkDevice,
     Verification, exit,
 };
-use topology::{Machine, Sysfs};
+use topology::Machine;
 
-use super::course::{Course, given_up, modes, not_here};
 use super::group::{Group, Setup, Trouble};
 use super::sampling::{SYNCED_SAMPLES, Series};
 use super::transport::{Known, logged_run};
@@ -24,12 +23,14 @@ use crate::engine_probe::Probe;
 use crate::messages::{Described, Job};
 use crate::rank;
 
+/// Losses in a row after which the direction turns, and then a series ends.
+const LIMIT: u32 = 2;
+
 /// One run under way.
 pub(super) struct Session<'a> {
     pub(super) args: &'a RunArgs,
     pub(super) chosen: &'a Chosen,
     pub(super) machine: &'a Machine,
-    pub(super) sysfs: &'a Sysfs,
     pub(super) found: &'a [Found],
     pub(super) devices: Vec<LinkDevice>,
     /// Whether every device reaches every other, as the driver says.
@@ -171,8 +172,16 @@ impl<'a> Session<'a> {
         let of_engine = side.probe.map(|probe| format!(", {}", probe.name()));
         let of_engine = of_engine.unwrap_or_default();
         for calls in calls.chunk_by(is_one) {
-            let mut course = Course::of(calls, modes);
-            while let Some((wanted, mode, left_out)) = course.next() {
+            let in_modes = |call: &Job| {
+                let call = *call;
+                modes.iter().map(move |mode| (call, *mode))
+            };
+            // From small to large. What hangs, hangs as a rule in a range of sizes, since libraries choose protocols by size: after two
+            // losses in a row what is left is gone through from large to small, until two more are lost in a row. A fault at every size
+            // thus costs four deadlines, and one in a range leaves the sizes on both sides of it.
+            let mut left: Vec<(Job, CallMode)> = calls.iter().flat_map(in_modes).rev().collect();
+            let (mut losses, mut is_backward, mut left_out) = (0, false, None);
+            while let Some((wanted, mode)) = left.pop() {
                 if let Some(signal) = self.setup.interrupt.signal() {
                     return Err(Break::Signal(signal));
                 }
@@ -185,12 +194,12 @@ impl<'a> Session<'a> {
                 let outcome = if let Some(reason) = not_here.filter(|_| by.is_none()) {
                     let reason = FailureKind::Unsupported.of(reason);
                     CollectiveOutcome::NotApplicable { reason }
-                } else if let Some(reason) = side.over.clone().or(left_out) {
+                } else if let Some(reason) = side.over.clone().or_else(|| left_out.clone()) {
                     CollectiveOutcome::Skipped { reason }
                 } else {
                     match self.point(side, &wanted, mode, budget.share()) {
                         Ok((outcome, described)) => {
-                            course.held();
+                            losses = 0;
                             by = side.engine();
                             if let Some(described) = described {
                                 by = by.map(|name| format!("{name} {}", described.by));
@@ -208,7 +217,13 @@ impl<'a> Session<'a> {
                             if unkillable || (side.probe.is_some() && side.joined.is_none()) {
                                 side.over = Some(given_up(&reason));
                             }
-                            course.lose(reason.clone());
+                            losses += 1;
+                            if losses == LIMIT && is_backward {
+                                left_out = Some(given_up(&reason));
+                            } else if losses == LIMIT {
+                                left.reverse();
+                                (is_backward, losses) = (true, 0);
+                            }
                             match reason.kind {
                                 FailureKind::Hang => CollectiveOutcome::Hang {
                                     doing: reason.detail,
@@ -336,8 +351,7 @@ impl<'a> Session<'a> {
         let leader = self.setup.leader;
         let hosts = leader.map_or_else(Vec::new, |leader| leader.facts().hosts);
         let library = self.recorder.payload.library.clone().unwrap_or_default();
-        let here = (self.machine, self.sysfs);
-        let mut known = Known::read(&library, &self.devices, &hosts, here);
+        let mut known = Known::read(&library, &self.devices, &hosts, self.machine);
         known.is_soft = self.is_simulated();
         known.mig = self.found.iter().any(|device| device.mig.is_some());
         known.peer_access = self.peer_access;
@@ -351,6 +365,39 @@ impl<'a> Session<'a> {
 
     fn is_simulated(&self) -> bool {
         self.chosen.inventory.soft_box.is_some()
+    }
+}
+
+/// Why ranks that were lost are not started again.
+fn given_up(why: &Failure) -> Failure {
+    Failure {
+        detail: format!("the ranks were lost and are not started again; last: {why}"),
+        ..why.clone()
+    }
+}
+
+/// The timings of a run: those that were asked for, or all that mean something on this backend.
+fn modes(asked: &[CallMode], backend: Built, is_simulated: bool) -> Vec<CallMode> {
+    let is_meant = |mode: &CallMode| {
+        if asked.is_empty() {
+            // Work between calls and the calls would share the CPUs.
+            let is_shared = *mode == CallMode::Interleaved && backend == Built::Host;
+            not_here(*mode, backend, is_simulated).is_none() && !is_shared
+        } else {
+            asked.contains(mode)
+        }
+    };
+    CallMode::ALL.into_iter().filter(is_meant).collect()
+}
+
+/// Why a timing does not exist here; `None` where it does.
+fn not_here(mode: CallMode, backend: Built, is_simulated: bool) -> Option<&'static str> {
+    match (mode, backend) {
+        (CallMode::Graph, Built::Host) => Some("the host backend has no graphs"),
+        (CallMode::HostSynced, _) if is_simulated => {
+            Some("the host's clock is this machine's and not the simulated one's")
+        }
+        _ => None,
     }
 }
 

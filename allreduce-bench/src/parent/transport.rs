@@ -15,7 +15,7 @@ use doctor::p2p;
 use program::Stop;
 use record::{Channel, LibraryFacts, LinkDevice, PairPath, TransportFacts, TransportReason};
 use runner::LineSink;
-use topology::{Cpus, Fact, Machine, PathType, Sysfs, peer_surroundings};
+use topology::{Cpus, Machine, PathType};
 
 use self::log::Log;
 use super::group::{CONNECT, Group, Setup, Trouble};
@@ -87,9 +87,7 @@ fn calls(setup: &Setup<'_>, log: &LineSink, jobs: &[Job]) -> Result<(), Trouble>
 
 /// The rules that explain the transport of these channels.
 fn explain(known: &Known, channels: &[Channel]) -> Vec<TransportReason> {
-    use TransportReason::{
-        AcsRedirects, Mig, OtherHosts, P2pDisabled, PeerAccessDenied, Unexplained,
-    };
+    use TransportReason::{Mig, OtherHosts, P2pDisabled, PeerAccessDenied, Unexplained};
     let by = |prefix: &str| {
         let mut channels = channels.iter();
         channels.any(|channel| channel.via.starts_with(prefix))
@@ -119,10 +117,6 @@ fn explain(known: &Known, channels: &[Channel]) -> Vec<TransportReason> {
     if is_shared && reasons.is_empty() {
         reasons.push(Unexplained);
     }
-    if is_shared || is_direct {
-        let pair = known.redirected.as_ref().map(words);
-        reasons.extend(pair.map(|pair| AcsRedirects { pair }));
-    }
     reasons
 }
 
@@ -145,8 +139,6 @@ pub(super) struct Known {
     variables: BTreeMap<String, String>,
     /// Pairs of ranks of this host, which is rank 0's, whose devices are on the PCI bus: of other hosts nothing is read here.
     pairs: Vec<PairPath>,
-    /// One of them with a port on the way that sends requests up to the root complex.
-    redirected: Option<PairPath>,
 }
 
 impl Known {
@@ -155,7 +147,7 @@ impl Known {
         library: &LibraryFacts,
         devices: &[LinkDevice],
         hosts: &[String],
-        (machine, sysfs): (&Machine, &Sysfs),
+        machine: &Machine,
     ) -> Self {
         let version = library.version.iter();
         let version = version.flat_map(|text| text.split(['.', '-', '+']));
@@ -172,20 +164,12 @@ impl Known {
         };
         let mut pairs = inventory::paths(devices, machine);
         pairs.retain(is_here);
-        let redirects = |pair: &&PairPath| {
-            let around = addresses(pair).map(|(a, b)| peer_surroundings(machine, sysfs, a, b));
-            match around.map(|around| around.acs) {
-                Some(Fact::Known(ports)) => ports.iter().any(|port| port.redirects() == Some(true)),
-                _ => false,
-            }
-        };
         Self {
             library: library.name.clone(),
             version: version.map_while(|part| part.parse().ok()).collect(),
             cpu: machine.cpus.clone(),
             devices: hosts.iter().map(of).max().unwrap_or(devices.len()),
             variables: variables.filter(|(name, _)| decides(name)).collect(),
-            redirected: pairs.iter().find(redirects).cloned(),
             pairs,
             ..Self::default()
         }

@@ -7,11 +7,9 @@ use record::unit::ByteCount;
 use record::{CollectiveKind, CollectivePath, ElementType, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, plan};
 
-use crate::cli::{EngineArg, RunArgs, message_sizes};
+use crate::cli::RunArgs;
 use crate::messages::Job;
-
-/// Sizes where neither `--sizes` nor `--model` says: from what a call costs at least up to where links are full.
-const DEFAULT_SIZES: &str = "8..8M";
+use crate::values::EngineArg;
 
 /// The steps whose calls are wanted, and what was assumed on the way to them.
 #[derive(Debug, Clone, Default)]
@@ -83,14 +81,14 @@ pub(super) fn host_bytes(call: &Job, ranks: u32, device_is_host: bool) -> u64 {
 }
 
 /// The operations and sizes given by hand, or the default ones.
-pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Job>, Stop> {
-    let sizes = match &args.sizes {
-        Some(sizes) => sizes.clone(),
-        None => message_sizes(DEFAULT_SIZES).map_err(Stop::Usage)?,
+pub(super) fn by_hand(args: &RunArgs) -> Vec<Job> {
+    let sizes = &args.sizes.0;
+    let of_kind = |kind: &CollectiveKind| {
+        let kind = *kind;
+        sizes.iter().map(move |size| (kind, size.0))
     };
-    let kinds = args.ops.iter().flat_map(|op| op.0.iter().copied());
-    let calls = kinds.flat_map(|kind| sizes.0.iter().map(move |size| (kind, size.0)));
-    Ok(in_all_ways(args, calls))
+    let calls = args.ops.iter().flat_map(of_kind);
+    in_all_ways(args, calls)
 }
 
 /// Calls with every type of the command line, each once: an operation's sizes follow each other.
@@ -191,7 +189,7 @@ mod tests {
     fn every_operation_and_type_is_measured_at_every_size_once() {
         use CollectiveKind::{AllGather, AllReduce};
         use ElementType::{Bf16, F32};
-        let one = by_hand(&args(&["--sizes", "8K,4K,8K"])).unwrap();
+        let one = by_hand(&args(&["--sizes", "8K,4K,8K"]));
         assert_eq!(
             one,
             [wanted(AllReduce, Bf16, 4096), wanted(AllReduce, Bf16, 8192)]
@@ -202,7 +200,7 @@ mod tests {
             "--dtype",
             "f32,bf16",
         ];
-        let both = by_hand(&args(&[&["--sizes", "4K"], &more[..]].concat())).unwrap();
+        let both = by_hand(&args(&[&["--sizes", "4K"], &more[..]].concat()));
         assert_eq!(
             both,
             [
@@ -212,7 +210,7 @@ mod tests {
                 wanted(AllGather, Bf16, 4096)
             ]
         );
-        // 21 powers of two from 8 B to 8 MiB and 6 sizes between.
-        assert_eq!(by_hand(&args(&[])).unwrap().len(), 27);
+        // 21 powers of two from 8 B to 8 MiB.
+        assert_eq!(by_hand(&args(&[])).len(), 21);
     }
 }

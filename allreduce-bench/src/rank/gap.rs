@@ -42,7 +42,6 @@ const NEAR: f64 = 0.05;
 
 /// One gap, which can be queued any number of times.
 pub(super) struct Gap<D: Device> {
-    asked_us: f64,
     /// `None` where the device runs no kernels.
     kernels: Option<Kernels<D>>,
     memory: D::DeviceBuffer,
@@ -77,7 +76,6 @@ impl<D: Device> Gap<D> {
         let half = usize::try_from(beyond / 2).unwrap_or(usize::MAX) / GRAIN * GRAIN;
         let most = most.unwrap_or(half.saturating_mul(MOST_COPIES));
         let mut gap = Self {
-            asked_us,
             kernels,
             memory: device.alloc(half.saturating_mul(2))?,
             bytes: FIRST,
@@ -93,11 +91,6 @@ impl<D: Device> Gap<D> {
             gap.at.set(0);
         }
         Ok(gap)
-    }
-
-    /// What was asked for, microseconds.
-    pub(super) fn asked_us(&self) -> f64 {
-        self.asked_us
     }
 
     /// Queues it once.

@@ -174,17 +174,11 @@ impl<C: Collectives> Bench<C> {
         Ok(false)
     }
 
-    /// Makes a gap of about so many microseconds, unless there is one.
+    /// Makes a gap of about so many microseconds, unless there is one: a run asks for one length.
     fn set_gap(&mut self, asked_us: f64, say: Say<'_>) -> Result<()> {
-        let is_it = |gap: &Gap<_>| gap.asked_us().to_bits() == asked_us.to_bits();
-        if self.gap.as_ref().is_some_and(is_it) {
+        if self.gap.is_some() {
             return Ok(());
         }
-        // What holds the old one goes first.
-        if let Some(work) = &mut self.work {
-            work.graphs.retain(|graph| graph.series == Series::Calls);
-        }
-        self.gap = None;
         let size = (self.pool, self.effort.gap_bytes);
         let gap = Gap::of(&self.device, asked_us, size, say, |gap| {
             let queue = || (0..TRIAL_GAPS).try_for_each(|_| gap.queue(&self.stream));

@@ -54,7 +54,12 @@ fn every_boxs_times_are_those_of_its_points() {
         for ranks in counts {
             // What takes time here is the moving of real bytes, by all ranks on few CPUs.
             let large = if ranks > 4 { "80K" } else { "640K" };
-            let everything = ["--ops", "all", "--sizes", &format!("2K,{large}")];
+            let everything = [
+                "--ops",
+                "all_reduce,all_gather,reduce_scatter",
+                "--sizes",
+                &format!("2K,{large}"),
+            ];
             let (mut exact, mut noisy) = (Errors::default(), Errors::default());
             take(&mut exact, &quiet, WITHOUT_NOISE, ranks, &everything);
             let reduced = ["--sizes", &format!("8,4K,48K,{large}")];

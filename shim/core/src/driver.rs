@@ -4,7 +4,7 @@
 
 mod compile;
 
-use crate::loader::{Handle, function};
+use crate::loader::Handle;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -40,7 +40,7 @@ pub(crate) struct Table {
     /// Which of the two names of a function is its.
     column: usize,
     /// The names under which programs load it.
-    files: &'static [&'static CStr],
+    files: &'static [&'static str],
     code: Code,
 }
 
@@ -87,7 +87,7 @@ const fn text(with_nul: &'static str) -> &'static CStr {
 pub(crate) const CUDA: Table = Table {
     interface: "CUDA",
     column: 0,
-    files: &[c"libcuda.so.1", c"libcuda.so"],
+    files: &["libcuda.so.1", "libcuda.so"],
     code: Code::Ptx(text(concat!(
         include_str!("../../../kernels/ptx/spin.ptx"),
         "\0"
@@ -99,10 +99,10 @@ pub(crate) const HIP: Table = Table {
     interface: "HIP",
     column: 1,
     files: &[
-        c"libamdhip64.so",
-        c"libamdhip64.so.7",
-        c"libamdhip64.so.6",
-        c"libamdhip64.so.5",
+        "libamdhip64.so",
+        "libamdhip64.so.7",
+        "libamdhip64.so.6",
+        "libamdhip64.so.5",
     ],
     code: Code::Source(text(concat!(
         include_str!("../../../kernels/cu/preludes/hip.h"),
@@ -134,13 +134,12 @@ impl Driver {
 
     /// Whether a stream captures. Where the driver does not say so, the launch will say what is wrong.
     pub(crate) fn is_capturing(&self, stream: Stream) -> bool {
-        let Some(address) = self.handle.symbol(CAPTURING[self.table.column]) else {
+        let Ok(call) = self.find::<Capturing>(CAPTURING) else {
             return false;
         };
-        // SAFETY: cuda.h: `CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *)`, HIP the same.
-        let call = unsafe { function::<Capturing>(address) };
         let mut status = 0;
-        // SAFETY: writes one int; a stream that is none is refused, or is the caller's mistake that the real library would meet too.
+        // SAFETY: cuda.h: `CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *)` writes one int, HIP the same; a stream
+        // that is none is refused, or is the caller's mistake that the real library would meet too.
         let code = unsafe { call(stream, &raw mut status) };
         code == 0 && status != 0
     }
@@ -253,17 +252,12 @@ impl Driver {
 
     /// Does something that a capture of this thread or another one would else forbid; it touches no stream that captures.
     pub(crate) fn beside_captures<T>(&self, work: impl FnOnce() -> T) -> T {
-        let call = self
-            .handle
-            .symbol(EXCHANGE[self.table.column])
-            .map(|found| {
-                // SAFETY: cuda.h: `CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *)`, an enum of int size; HIP the same.
-                unsafe { function::<Exchange>(found) }
-            });
+        let call = self.find::<Exchange>(EXCHANGE).ok();
         // CU_STREAM_CAPTURE_MODE_RELAXED, and the same of HIP.
         let mut mode = 2;
         if let Some(call) = call {
-            // SAFETY: reads and writes one int. Where it fails, the work's own calls say what is wrong.
+            // SAFETY: cuda.h: `CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *)` reads and writes one int; HIP the
+            // same. Where it fails, the work's own calls say what is wrong.
             let _ = unsafe { call(&raw mut mode) };
         }
         let done = work();
@@ -276,13 +270,8 @@ impl Driver {
 
     /// A function of the driver.
     fn find<F: Copy>(&self, names: Names) -> Result<F, String> {
-        let (name, interface) = (names[self.table.column], self.table.interface);
-        let found = self.handle.symbol(name).ok_or_else(|| {
-            let name = name.to_string_lossy();
-            format!("the {interface} driver has no {name}")
-        })?;
         // SAFETY: the aliases above are the types that cuda.h and hip_runtime_api.h declare for these names.
-        Ok(unsafe { function::<F>(found) })
+        unsafe { self.handle.function(names[self.table.column]) }
     }
 
     fn check(&self, names: Names, code: c_int) -> Result<(), String> {

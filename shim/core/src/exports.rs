@@ -129,8 +129,7 @@ macro_rules! library {
         $crate::more!($row, $list, $prefix);
 
         $crate::forward! { $row, "", "tplens_soft_";
-            Mark: "box" "late";
-            MarkNumber: "ns";
+            Nothing: "box";
         }
 
         /// That this is a shim: a shim does not take another one for the real library.

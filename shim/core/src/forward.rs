@@ -1,12 +1,12 @@
 //! Where a call goes on: every call passes through [`enter`]. How it comes here is in `exports`.
 
-use crate::delay;
-use crate::log;
-use crate::real::Real;
-use crate::table::Library;
+use crate::driver::Driver;
+use crate::log::{self, delay_us};
+use crate::real::{Library, Real};
+use crate::spin;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// What a call answers that the real library does not take, by what its C function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +17,8 @@ pub enum Answer {
     Result,
     /// Text: that something is missing.
     Text,
-    /// Text: what was refused last by the shim, where it refused anything.
-    LastError,
     /// A pointer, a number, a small structure or nothing: null or zeros.
     Nothing,
-    /// As `Nothing`, for a mark of this project's own libraries: that the real library is missing is not said.
-    Mark,
-    /// As `Mark`, a floating-point number.
-    MarkNumber,
 }
 
 /// One exported function.
@@ -55,23 +49,16 @@ impl Entry {
     /// Where to go on: the real function, or one of ours that answers in its place.
     fn way(&'static self, frame: Frame) -> usize {
         self.real(frame).unwrap_or_else(|words| {
-            if let Some(words) = words {
-                log::refuse(&words);
-            }
+            words.iter().for_each(|words| log::refuse(words));
             self.instead()
         })
     }
 
     /// The real function, delayed where that is asked; without it, why the call is refused, where that is to be said.
     fn real(&'static self, frame: Frame) -> Result<usize, Option<String>> {
-        let is_mark = matches!(self.answer, Answer::Mark | Answer::MarkNumber);
-        let real = Real::get(self.library);
-        let real = real.map_err(|words| (!is_mark).then(|| words.to_owned()))?;
-        if self.answer == Answer::LastError && log::refused_here() {
-            return Err(None);
-        }
+        let real = Real::get(self.library).map_err(|words| Some(words.to_owned()))?;
         let found = match self.found.load(Ordering::Relaxed) {
-            0 => real.handle.symbol(self.name).ok_or(None)?.as_ptr() as usize,
+            0 => real.handle.symbol(self.name).ok_or(None)? as usize,
             found => found,
         };
         self.found.store(found, Ordering::Relaxed);
@@ -79,7 +66,7 @@ impl Entry {
             // SAFETY: `slow` saved the registers of arguments in order, and behind them stand on x86_64 the return address and the
             // arguments on the stack; the function has an argument of this number.
             let stream = unsafe { frame.wrapping_add(STREAM).read() };
-            delay::before(real, stream).map_err(Some)?;
+            before(real, stream).map_err(Some)?;
         }
         Ok(found)
     }
@@ -89,11 +76,36 @@ impl Entry {
         let way = match self.answer {
             Answer::Delayed | Answer::Result => internal_error as *const (),
             Answer::Text => unknown_text as *const (),
-            Answer::LastError => last_refusal as *const (),
-            Answer::Nothing | Answer::Mark => zeros as *const (),
-            Answer::MarkNumber => zero as *const (),
+            Answer::Nothing => zeros as *const (),
         };
         way as usize
+    }
+}
+
+/// Counts an all-reduce and delays it in its stream.
+///
+/// # Errors
+/// The words why the delay could not be put there: the call must not go on.
+fn before(real: &'static Real, stream: *mut c_void) -> Result<(), String> {
+    let delay_us = delay_us()?;
+    let driver = Driver::get(real.library.driver, real.handle);
+    let is_capturing = driver.is_some_and(|driver| driver.is_capturing(stream));
+    if delay_us > 0.0 {
+        match driver {
+            Some(driver) => spin::put(driver, stream, delay_us)?,
+            None => spin_here(delay_us),
+        }
+    }
+    log::delay(&real.file, is_capturing);
+    Ok(())
+}
+
+/// Keeps the calling thread busy. It does not sleep: the kernel wakes late by tens of microseconds.
+fn spin_here(microseconds: f64) {
+    let duration = Duration::from_secs_f64(microseconds / 1e6);
+    let start = Instant::now();
+    while start.elapsed() < duration {
+        std::hint::spin_loop();
     }
 }
 
@@ -113,22 +125,11 @@ extern "C" fn unknown_text() -> *const c_char {
     c"the real library of collectives is missing, or has no text (tplens delay shim)".as_ptr()
 }
 
-extern "C" fn last_refusal() -> *const c_char {
-    log::last_refusal()
-}
-
 extern "C" fn zeros() -> u128 {
     0
 }
 
-extern "C" fn zero() -> f64 {
-    0.0
-}
-
 /// Finds where a call goes on, and delays it where that is asked.
 pub(crate) extern "C" fn enter(entry: &'static Entry, frame: Frame) -> usize {
-    catch_unwind(AssertUnwindSafe(|| entry.way(frame))).unwrap_or_else(|_| {
-        log::refuse("the delay shim panicked");
-        entry.instead()
-    })
+    entry.way(frame)
 }

@@ -21,8 +21,6 @@
     reason = "forwards C functions and calls those of GPU drivers"
 )]
 
-mod config;
-mod delay;
 mod driver;
 mod exports;
 mod forward;
@@ -31,8 +29,7 @@ mod log;
 mod names;
 mod real;
 mod spin;
-mod table;
 
 pub use exports::slow;
 pub use forward::{Answer, Entry};
-pub use table::{Library, NCCL, RCCL};
+pub use real::{Library, NCCL, RCCL};

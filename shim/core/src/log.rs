@@ -1,16 +1,18 @@
-//! What is reported: words on standard error, the last refusal as the library's last error, and lines of JSON in `TPLENS_DELAY_LOG`.
+//! What is asked for and reported by variables: the delay, words on standard error, and lines of JSON in `TPLENS_DELAY_LOG`.
 //!
 //! A process appends a line at its first delayed call, at each call whose number is a power of two, at a call that comes half a
 //! second after the last line, and when it ends; the last line of a process counts. Workers of engines are often killed and write
 //! none at their end. A graph's replays are no calls: `calls_captured` tells how many delays are in graphs.
 
-use crate::config::{delay_us, path};
 use serde_json::json;
-use std::ffi::{CString, c_char};
+use std::env;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Beyond this many microseconds it is a mistake of units.
+const MOST_US: f64 = 1e6;
 
 /// A line is written after a call where the last one is so old.
 const QUIET: Duration = Duration::from_millis(500);
@@ -25,7 +27,8 @@ struct State {
     measured_us: Option<f64>,
     /// The real library's file.
     library: &'static str,
-    refusal: Option<&'static std::ffi::CStr>,
+    /// What was said last of a call that is refused.
+    refusal: String,
     written: Option<Instant>,
     log_failed: bool,
 }
@@ -36,13 +39,34 @@ static STATE: Mutex<State> = Mutex::new(State {
     refused: 0,
     measured_us: None,
     library: "",
-    refusal: None,
+    refusal: String::new(),
     written: None,
     log_failed: false,
 });
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Microseconds that each all-reduce adds, as the variable of this process said when it was first asked for.
+pub(crate) fn delay_us() -> Result<f64, &'static str> {
+    static DELAY: OnceLock<Result<f64, String>> = OnceLock::new();
+    let delay = DELAY.get_or_init(|| {
+        let text = env::var_os("TPLENS_DELAY_US").unwrap_or_default();
+        parsed(&text.to_string_lossy())
+    });
+    delay.as_ref().copied().map_err(String::as_str)
+}
+
+fn parsed(text: &str) -> Result<f64, String> {
+    if text.is_empty() {
+        return Ok(0.0);
+    }
+    let delay_us = text.trim().parse().ok();
+    let delay_us = delay_us.filter(|us| (0.0..=MOST_US).contains(us));
+    delay_us.ok_or_else(|| {
+        format!("TPLENS_DELAY_US is {text:?}; give microseconds from 0 to {MOST_US}")
+    })
 }
 
 /// Says something on standard error.
@@ -55,26 +79,10 @@ pub(crate) fn say(words: &str) {
 pub(crate) fn refuse(words: &str) {
     let mut state = state();
     state.refused += 1;
-    let text = format!("tplens delay shim: {words}");
-    let known = state.refusal.map(|text| text.to_bytes());
-    if known != Some(text.as_bytes()) {
-        // Leaked: a caller of ncclGetLastError keeps the pointer, and there are few different words.
-        state.refusal = CString::new(text)
-            .ok()
-            .map(|text| &*Box::leak(text.into_boxed_c_str()));
-        drop(state);
+    if state.refusal != words {
+        words.clone_into(&mut state.refusal);
         say(&format!("{words}; the call fails"));
     }
-}
-
-/// Whether a call of this process was refused.
-pub(crate) fn refused_here() -> bool {
-    state().refusal.is_some()
-}
-
-/// The words of the last refusal, which live on; empty text where there was none.
-pub(crate) fn last_refusal() -> *const c_char {
-    state().refusal.unwrap_or(c"").as_ptr()
 }
 
 /// Keeps what the kernel was measured with.
@@ -126,7 +134,11 @@ fn line(state: &State, at: &str) -> String {
 /// Appends a line, in one write: several processes share the file.
 fn append(state: &mut State, at: &str) {
     static PATH: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let Some(path) = PATH.get_or_init(|| path("TPLENS_DELAY_LOG")) else {
+    let Some(path) = PATH.get_or_init(|| {
+        env::var_os("TPLENS_DELAY_LOG")
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from)
+    }) else {
         return;
     };
     state.written = Some(Instant::now());
@@ -139,5 +151,18 @@ fn append(state: &mut State, at: &str) {
             "TPLENS_DELAY_LOG {}: {error}; nothing is kept there",
             path.display()
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_delay_is_refused() {
+        assert_eq!(parsed(" 12.5"), Ok(12.5));
+        for delay in ["-1", "nan", "inf", "20us", "1000001"] {
+            assert!(parsed(delay).is_err(), "{delay}");
+        }
     }
 }

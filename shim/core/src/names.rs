@@ -29,8 +29,7 @@ macro_rules! names {
                 "ParamGetU8" "PutSignal" "Recv" "RedOpCreatePreMulSum" "RedOpDestroy" "Reduce"
                 "ReduceConfig" "ReduceScatter" "ReduceScatterConfig" "Scatter" "ScatterConfig"
                 "Send" "SetEncryption" "Signal" "WaitSignal" "WinGetUserPtr";
-            Text: "GetErrorString";
-            LastError: "GetLastError";
+            Text: "GetErrorString" "GetLastError";
             Nothing: "LLA2ACalcSlots" "ParamDumpAll" "ResetDebugInit" "ResetDebugInitInternal"
                 "TeamCft" "TeamCftMultimem" "TeamLsa" "TeamRail" "TeamRankToLsa" "TeamRankToWorld"
                 "TeamWorld";

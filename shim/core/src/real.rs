@@ -1,11 +1,31 @@
 //! The library that the shim stands before, and finding it.
 
-use crate::config::path;
-use crate::loader::{Handle, file_of};
-use crate::table::Library;
+use crate::driver::{CUDA, HIP, Table};
+use crate::loader::Handle;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
+
+/// A library of collectives that a shim stands before.
+#[derive(Debug)]
+pub struct Library {
+    /// Names for the loader to find, in this order.
+    files: &'static [&'static str],
+    /// The driver whose streams it works on.
+    pub(crate) driver: &'static Table,
+}
+
+/// NVIDIA's.
+pub static NCCL: Library = Library {
+    files: &["libnccl.so.2", "libnccl.so"],
+    driver: &CUDA,
+};
+
+/// AMD's, whose functions have NVIDIA's names.
+pub static RCCL: Library = Library {
+    files: &["librccl.so.1", "librccl.so"],
+    driver: &HIP,
+};
 
 /// The variable that names it.
 const VARIABLE: &str = "TPLENS_DELAY_LIBRARY";
@@ -24,7 +44,7 @@ const USUAL: &[&str] = &[
 pub(crate) struct Real {
     pub(crate) library: &'static Library,
     pub(crate) handle: Handle,
-    /// Its file.
+    /// Its file, or the name by which the loader found it.
     pub(crate) file: String,
 }
 
@@ -37,16 +57,19 @@ impl Real {
     }
 
     fn find(library: &'static Library) -> Result<Self, String> {
-        if let Some(named) = path(VARIABLE) {
-            let file = named.to_string_lossy();
-            let open = Handle::open(&file).and_then(|handle| Self::of(library, handle));
-            return open.map_err(|why| format!("{VARIABLE} names {file}: {why}"));
+        if let Some(named) = env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+            let open = Self::of(library, &named.to_string_lossy());
+            return open.map_err(|why| format!("{VARIABLE}: {why}"));
         }
+        // Further down the loader's path and in the usual folders, where the shim has the name that it finds.
+        let on_path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let folders = env::split_paths(&on_path).chain(USUAL.iter().map(PathBuf::from));
+        let beyond =
+            folders.flat_map(|folder| library.files.iter().map(move |file| folder.join(file)));
         let names = library.files.iter().map(PathBuf::from);
         let mut said = Vec::new();
-        for file in names.chain(places(library)) {
-            let file = file.to_string_lossy();
-            match Handle::open(&file).and_then(|handle| Self::of(library, handle)) {
+        for file in names.chain(beyond.filter(|file| file.is_file())) {
+            match Self::of(library, &file.to_string_lossy()) {
                 Ok(real) => return Ok(real),
                 Err(why) => said.push(why),
             }
@@ -57,68 +80,18 @@ impl Real {
         ))
     }
 
-    fn of(library: &'static Library, handle: Handle) -> Result<Self, String> {
-        let version = handle.symbol(library.version).ok_or_else(|| {
-            let name = library.version.to_string_lossy();
-            format!("it has no {name}")
-        })?;
-        let file = file_of(version).ok_or("the loader does not know its file")?;
+    fn of(library: &'static Library, file: &str) -> Result<Self, String> {
+        let handle = Handle::open(file)?;
         if handle.symbol(c"tplens_shim").is_some() {
             return Err(format!("{file} is a delay shim itself"));
+        }
+        if handle.symbol(c"ncclGetVersion").is_none() {
+            return Err(format!("{file} has no ncclGetVersion"));
         }
         Ok(Self {
             library,
             handle,
-            file,
+            file: file.to_owned(),
         })
-    }
-}
-
-/// Files that the loader does not find by name, where the shim has that name: further down its path, in Python's packages that this
-/// process uses, and in the usual folders.
-fn places(library: &Library) -> Vec<PathBuf> {
-    let on_path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = env::split_paths(&on_path).collect();
-    // dladdr and the loader speak of files that are mapped here (proc_pid_maps(5): the path is the sixth field).
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    for packages in site_packages(&maps) {
-        folders.extend(library.packages.iter().map(|part| packages.join(part)));
-    }
-    folders.extend(USUAL.iter().map(PathBuf::from));
-    let files = folders
-        .iter()
-        .flat_map(|folder| library.files.iter().map(|file| folder.join(file)));
-    files.filter(|file| file.is_file()).collect()
-}
-
-/// The folders of Python's packages that files were mapped from, each once.
-fn site_packages(maps: &str) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for line in maps.lines() {
-        let Some(at) = line.find('/') else {
-            continue;
-        };
-        let file = Path::new(&line[at..]);
-        let mut above = file.ancestors();
-        let folder = above.find(|folder| folder.ends_with("site-packages"));
-        if let Some(folder) = folder.filter(|folder| !found.iter().any(|known| known == folder)) {
-            found.push(folder.to_owned());
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_of_packages_are_those_that_files_are_mapped_from() {
-        let maps = "7f00-7f01 r-xp 00000000 fe:00 1 /env/lib/python3.12/site-packages/torch/lib/libtorch.so\n\
-                    7f01-7f02 r--p 00000000 fe:00 2 /env/lib/python3.12/site-packages/numpy/core.so\n\
-                    7f02-7f03 rw-p 00000000 00:00 0 [heap]\n\
-                    7f03-7f04 r-xp 00000000 fe:00 3 /usr/lib/libc.so.6\n";
-        let packages = PathBuf::from("/env/lib/python3.12/site-packages");
-        assert_eq!(site_packages(maps), [packages]);
     }
 }

@@ -51,18 +51,22 @@ pub(crate) fn put(driver: &Driver, stream: *mut c_void, delay_us: f64) -> Result
 
 fn prepare(driver: &Driver, asked_us: f64) -> Result<Ready, String> {
     let bench = Bench::open(driver)?;
-    let empty = bench.measure(0)?;
-    let fit = Fit::of(empty, asked_us)?;
-    let mut duration_ns = fit.first_ns();
-    let mut measured = bench.measure(duration_ns)?;
-    if !fit.holds(measured) {
-        duration_ns = fit.second_ns(duration_ns, measured)?;
-        measured = bench.measure(duration_ns)?;
-    }
-    log::measured(measured);
-    if !fit.holds(measured) {
+    let empty_us = bench.measure(0)?;
+    if asked_us < empty_us {
         return Err(format!(
-            "a delay of {asked_us} us was asked for and {measured:.2} us were measured in a stream"
+            "a delay of {asked_us} us was asked for, and a kernel without work takes {empty_us:.2} us in a stream; ask for more"
+        ));
+    }
+    let mut duration_ns = ((asked_us - empty_us) * 1e3).round() as u64;
+    let mut measured_us = bench.measure(duration_ns)?;
+    if !holds(asked_us, measured_us) && measured_us > empty_us {
+        duration_ns = scaled(duration_ns, asked_us - empty_us, measured_us - empty_us);
+        measured_us = bench.measure(duration_ns)?;
+    }
+    log::measured(measured_us);
+    if !holds(asked_us, measured_us) {
+        return Err(format!(
+            "a delay of {asked_us} us was asked for and {measured_us:.2} us were measured in a stream"
         ));
     }
     Ok(Ready {
@@ -71,44 +75,13 @@ fn prepare(driver: &Driver, asked_us: f64) -> Result<Ready, String> {
     })
 }
 
-/// The argument for a delay, by what is measured.
-#[derive(Debug, Clone, Copy)]
-struct Fit {
-    empty_us: f64,
-    asked_us: f64,
+fn holds(asked_us: f64, measured_us: f64) -> bool {
+    (measured_us - asked_us).abs() <= TOLERANCE_US.max(asked_us * TOLERANCE)
 }
 
-impl Fit {
-    fn of(empty_us: f64, asked_us: f64) -> Result<Self, String> {
-        if asked_us < empty_us {
-            return Err(format!(
-                "a delay of {asked_us} us was asked for, and a kernel without work takes {empty_us:.2} us in a stream; ask for more"
-            ));
-        }
-        Ok(Self { empty_us, asked_us })
-    }
-
-    fn first_ns(self) -> u64 {
-        ((self.asked_us - self.empty_us) * 1e3).round() as u64
-    }
-
-    /// The argument scaled by what came of the first one.
-    fn second_ns(self, first_ns: u64, measured_us: f64) -> Result<u64, String> {
-        let spun_us = measured_us - self.empty_us;
-        if first_ns == 0 || spun_us <= 0.0 {
-            return Err(format!(
-                "a kernel that should take {} us took {measured_us:.2} us in a stream",
-                self.asked_us
-            ));
-        }
-        let scale = (self.asked_us - self.empty_us) / spun_us;
-        Ok((first_ns as f64 * scale).round() as u64)
-    }
-
-    fn holds(self, measured_us: f64) -> bool {
-        let off = (measured_us - self.asked_us).abs();
-        off <= TOLERANCE_US.max(self.asked_us * TOLERANCE)
-    }
+/// The argument by what came of the first one: a clock of another rate than is thought.
+fn scaled(first_ns: u64, wanted_us: f64, spun_us: f64) -> u64 {
+    (first_ns as f64 * wanted_us / spun_us).round() as u64
 }
 
 /// A stream of its own to measure in.
@@ -161,28 +134,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_argument_is_what_is_asked_less_an_empty_kernel() {
-        let fit = Fit::of(2.5, 20.0).expect("fits");
-        assert_eq!(fit.first_ns(), 17_500);
-        // 1 us, or a twentieth of more than 20 us.
-        assert!(fit.holds(19.0) && fit.holds(21.0) && !fit.holds(21.01));
-        let long = Fit::of(2.5, 100.0).expect("fits");
-        assert!(long.holds(105.0) && !long.holds(105.1));
-    }
-
-    #[test]
     fn a_clock_of_another_rate_is_scaled_away() {
-        // A clock of 25 MHz that is taken for one of 100 MHz: 17.5 us become 70, and 72.5 are measured. A quarter is right.
-        let fit = Fit::of(2.5, 20.0).expect("fits");
-        assert!(!fit.holds(72.5));
-        assert_eq!(fit.second_ns(17_500, 72.5), Ok(4_375));
-        // A kernel that does not spin at all cannot be scaled.
-        assert!(fit.second_ns(17_500, 2.5).is_err());
-    }
-
-    #[test]
-    fn less_than_an_empty_kernel_takes_is_refused() {
-        let refused = Fit::of(2.5, 1.0).expect_err("refuses");
-        assert!(refused.contains("2.50 us in a stream"), "{refused}");
+        // 1 us, or a twentieth of more than 20 us.
+        assert!(holds(20.0, 19.0) && holds(20.0, 21.0) && !holds(20.0, 21.01));
+        assert!(holds(100.0, 105.0) && !holds(100.0, 105.1));
+        // A clock of 25 MHz that is taken for one of 100 MHz: 17.5 us become 70. A quarter is right.
+        assert_eq!(scaled(17_500, 17.5, 70.0), 4_375);
     }
 }

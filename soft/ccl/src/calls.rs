@@ -6,7 +6,7 @@ use crate::communicator::Communicator;
 use crate::driver::Driver;
 use crate::membership::new_id;
 use crate::operation::Operation;
-use crate::sum::{Element, bytes_of};
+use crate::sum::Element;
 use crate::table::Library;
 pub use boxfile::CollectiveKind as Kind;
 use softbox::abi::{Handle, Out};
@@ -105,27 +105,26 @@ pub fn collective(
 ) -> Status {
     let queued = call(|| {
         idle()?;
-        let name = library.name;
-        let is_known = data_type < library.types;
-        let element = Element::of(data_type).filter(|_| is_known && reduction == Some(0));
-        if reduction.is_some() && element.is_none() {
+        let Some(element) = Element::of(data_type).filter(|_| reduction.is_none_or(|sum| sum == 0))
+        else {
             let words = format!(
-                "{kind:?} : operation {reduction:?} of data type {data_type}; the soft lib{name} only sums floating types of up to 32 bits"
+                "{kind:?} : operation {reduction:?} of data type {data_type}; the soft lib{} only knows sums and floating types of up to 32 bits",
+                library.name
             );
             return refuse(Status::INVALID_ARGUMENT, words);
-        }
+        };
         let communicator = Communicator::of(communicator)?;
-        let width = bytes_of(data_type).filter(|_| is_known);
-        match width.and_then(|width| width.checked_mul(count)) {
+        match element.width().checked_mul(count) {
             Some(0) => Ok(()),
             Some(bytes) => {
                 let places = (to.number(), from.number());
+                let element = reduction.map(|_| element);
                 Operation::new(communicator, (kind, element), places, bytes)?.enqueue(stream)
             }
-            None => {
-                let words = format!("{kind:?} : invalid type {data_type} or count {count}");
-                refuse(Status::INVALID_ARGUMENT, words)
-            }
+            None => refuse(
+                Status::INVALID_ARGUMENT,
+                format!("{kind:?} : invalid count {count}"),
+            ),
         }
     });
     done(queued)

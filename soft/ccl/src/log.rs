@@ -50,8 +50,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
     let (rank, ranks, words) = (own.rank, own.ranks, &own.library.log);
     let mut lines = Vec::new();
     if rank == 0 {
-        let banner = words.banner.join("\n").replace("{host}", &written.host);
-        lines.push((vec![INIT, ENV], banner));
+        lines.push((vec![INIT, ENV], words.banner.to_owned()));
     }
     for (name, end) in [("P2P_DISABLE", "."), ("PROTO", "")] {
         if let Some(value) = variable(own.library, name) {
@@ -67,7 +66,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
         Some(number) => number.to_string(),
         None => String::new(),
     };
-    let tail = match words.names_communicator {
+    let tail = match words.ends_by_bus {
         true => format!(" comm {handle:#x} nRanks {ranks:02}"),
         false => String::new(),
     };
@@ -143,7 +142,7 @@ impl Written {
         }
         // SAFETY: gettid(2) takes nothing and always succeeds.
         let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-        let (host, process, label) = (&self.host, std::process::id(), own.library.log.label);
+        let (host, process, label) = (&self.host, std::process::id(), own.library.variables);
         let line = format!(
             "{host}:{process}:{thread} [{}] {label} INFO {line}\n",
             own.device

@@ -32,17 +32,6 @@ impl Element {
     }
 }
 
-/// Bytes of one element of a type, by its number in `nccl.h`; `None` for a number that is none.
-pub(crate) fn bytes_of(data_type: i32) -> Option<usize> {
-    match data_type {
-        0 | 1 | 10 | 11 => Some(1), // int8, uint8, float8e4m3, float8e5m2
-        6 | 9 => Some(2),           // float16, bfloat16
-        2 | 3 | 7 => Some(4),       // int32, uint32, float32
-        4 | 5 | 8 => Some(8),       // int64, uint64, float64
-        _ => None,
-    }
-}
-
 /// Writes to one place the sum of as many bytes, whole elements, of each source.
 ///
 /// # Safety
@@ -55,13 +44,8 @@ pub(crate) unsafe fn add_up(element: Element, sources: &[*const u8], to: *mut u8
         // SAFETY: as above.
         Element::F16 => unsafe { sum(sources, to, bytes, f16::to_f32, f16::from_f32) },
         // SAFETY: as above.
-        Element::Bf16 => unsafe { sum(sources, to, bytes, widened, bf16::from_f32) },
+        Element::Bf16 => unsafe { sum(sources, to, bytes, bf16::to_f32, bf16::from_f32) },
     }
-}
-
-/// A bf16 is the upper half of a binary32. The library's own way looks at each whether it is a number, which takes longer.
-fn widened(number: bf16) -> f32 {
-    f32::from_bits(u32::from(number.to_bits()) << 16)
 }
 
 /// Elements whose sums are kept at a time: they stay in the cache.

@@ -12,10 +12,8 @@ pub struct Library {
     pub(crate) name: &'static str,
     /// Its version as `NCCL_VERSION` codes it: major x 10000 + minor x 100 + patch.
     pub(crate) version: c_int,
-    /// What the variables begin with that it obeys.
+    /// What the variables begin with that it obeys, and what stands before "INFO" in its log.
     pub(crate) variables: &'static str,
-    /// The types of elements that it has: the numbers of `ncclDataType_t` below this one.
-    pub(crate) types: c_int,
     /// The simulated driver that it works with.
     pub(crate) driver: Names,
     /// The words of its log.
@@ -38,18 +36,15 @@ pub(crate) struct Names {
 /// How a library writes its log.
 #[derive(Debug)]
 pub struct Log {
-    /// What stands before "INFO".
-    pub(crate) label: &'static str,
-    /// The lines that tell the version; the first has the prefix of a line, the others stand bare. `{host}` is the machine's name.
-    pub(crate) banner: &'static [&'static str],
+    /// The line that tells the version.
+    pub(crate) banner: &'static str,
     /// A channel directly between devices.
     pub(crate) direct: &'static str,
     /// A channel through shared host memory.
     pub(crate) shared: &'static str,
-    /// Whether the bus id of its device stands in brackets behind a rank, in hexadecimal digits, and not its number in the machine.
+    /// Whether the bus id of its device stands in brackets behind a rank, in hexadecimal digits, and not its number in the machine; a
+    /// channel's line then ends with its communicator and the number of ranks.
     pub(crate) ends_by_bus: bool,
-    /// Whether a channel's line ends with its communicator and the number of ranks.
-    pub(crate) names_communicator: bool,
 }
 
 /// The texts of `ncclGetErrorString` (NCCL, src/init.cc), by code.
@@ -70,7 +65,6 @@ pub static NCCL: Library = Library {
     name: "nccl",
     version: 22902,
     variables: "NCCL",
-    types: 12,
     driver: Names {
         files: &[c"libcuda.so.1", c"libcuda.so"],
         word: "Cuda",
@@ -78,12 +72,10 @@ pub static NCCL: Library = Library {
         get_bus_id: c"cuDeviceGetPCIBusId",
     },
     log: Log {
-        label: "NCCL",
-        banner: &["NCCL version 2.29.2+cuda13.0"],
+        banner: "NCCL version 2.29.2+cuda13.0",
         direct: "P2P/CUMEM",
         shared: "SHM/direct",
         ends_by_bus: false,
-        names_communicator: false,
     },
 };
 
@@ -93,7 +85,6 @@ pub static RCCL: Library = Library {
     name: "rccl",
     version: 22707,
     variables: "NCCL",
-    types: 12,
     driver: Names {
         files: &[c"libamdhip64.so.7", c"libamdhip64.so"],
         word: "HIP",
@@ -101,29 +92,20 @@ pub static RCCL: Library = Library {
         get_bus_id: c"hipDeviceGetPCIBusId",
     },
     log: Log {
-        label: "NCCL",
-        banner: &[
-            "RCCL version : 2.27.7-HEAD:0000000",
-            "HIP version  : 7.2.0-0",
-            "ROCm version : 7.2.0.0-0",
-            "Hostname     : {host}",
-            "Librccl path : librccl.so.1",
-        ],
+        banner: "RCCL version : 2.27.7-HEAD:0000000",
         direct: "P2P/IPC",
         shared: "SHM/direct/direct",
         ends_by_bus: true,
-        names_communicator: true,
     },
 };
 
 /// MetaX's library. Its version, its texts and the words of its log are not published: they are assumed to be those of NCCL, under
-/// its own name. It has no types of 8 bits but integers.
+/// its own name.
 pub static MCCL: Library = Library {
     tables: CollectiveLibrary::Mccl,
     name: "mccl",
     version: 21605,
     variables: "MCCL",
-    types: 10,
     driver: Names {
         files: &[c"libmcruntime.so"],
         word: "MACA",
@@ -131,11 +113,9 @@ pub static MCCL: Library = Library {
         get_bus_id: c"mcDeviceGetPCIBusId",
     },
     log: Log {
-        label: "MCCL",
-        banner: &["MCCL version 2.16.5"],
+        banner: "MCCL version 2.16.5",
         direct: "P2P/IPC",
         shared: "SHM/direct/direct",
         ends_by_bus: false,
-        names_communicator: false,
     },
 };

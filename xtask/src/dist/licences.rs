@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
-use crate::{cargo, programs, soft};
+use crate::cargo::{self, PROGRAM};
+use crate::soft;
 
 /// How the files begin in which packages keep their licences, in capitals.
 const TEXTS: [&str; 6] = [
@@ -21,29 +21,47 @@ const TEXTS: [&str; 6] = [
     "UNLICENSE",
 ];
 
-/// Writes the list and the texts of all that is in the files.
-pub(super) fn write(root: &Path, metadata: &Value, target: &str) -> Result<()> {
+/// Writes the list and the texts of all that is part of our files when they run.
+pub(super) fn write(root: &Path, target: &str) -> Result<()> {
+    let mut tree = cargo::command(&["tree", "--locked", "--edges", "normal", "--prefix", "none"])?;
+    tree.args(["--no-dedupe", "--target", target]);
+    tree.args(["--format", "{p}\t{l}\t{r}"]);
+    let packages = soft::packages(&[soft::SOFT, soft::SHIM]);
+    let packages = packages.into_iter().chain([PROGRAM]);
+    tree.args(packages.flat_map(|package| ["--package", package]));
+    let used = cargo::output(&mut tree)?;
+    let used: BTreeSet<&str> = used.lines().collect();
+
+    let metadata = cargo::metadata(&["--locked", "--filter-platform", target])?;
+    let mut folders: BTreeMap<String, &Path> = BTreeMap::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let word = |key: &str| package[key].as_str().unwrap_or_default();
+        let folder = Path::new(word("manifest_path")).parent();
+        let of_another = folder.filter(|_| package["source"].is_string());
+        let name = format!("{} v{}", word("name"), word("version"));
+        folders.extend(of_another.map(|folder| (name, folder)));
+    }
+
     let mut list = String::from(
         "The program and libraries in this archive contain the packages below, each under its own licence, and Rust's standard library\n\
          (MIT or Apache-2.0, https://github.com/rust-lang/rust). The texts that the packages carry follow the list.\n\n",
     );
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let used = used(target)?;
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        let word = |key: &str| package[key].as_str().unwrap_or_default();
-        let name = format!("{} v{}", word("name"), word("version"));
-        if package["source"].is_null() || !used.contains(&name) {
+    let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for line in used {
+        let (named, rest) = line.split_once('\t').unwrap_or((line, ""));
+        let (licence, repository) = rest.split_once('\t').unwrap_or((rest, ""));
+        // Behind its version cargo says of what kind a package is.
+        let name = named.trim_end_matches(" (proc-macro)");
+        let Some(folder) = folders.get(name) else {
             continue;
-        }
-        let licence = word("license");
+        };
         ensure!(
             !licence.is_empty(),
             "{name} names no licence; look it up before anything is handed on"
         );
-        list.push_str(&format!("{name}: {licence}; {}\n", word("repository")));
-        let folder = Path::new(word("manifest_path")).parent();
-        for text in texts_in(folder.context("a manifest without a folder")?)? {
-            texts.entry(text).or_default().push(name.clone());
+        list.push_str(&format!("{name}: {licence}; {repository}\n"));
+        for text in texts_in(folder)? {
+            texts.entry(text).or_default().push(name);
         }
     }
     for (text, of) in texts {
@@ -53,43 +71,17 @@ pub(super) fn write(root: &Path, metadata: &Value, target: &str) -> Result<()> {
     fs::write(root.join("THIRD-PARTY.txt"), list).context("THIRD-PARTY.txt cannot be written")
 }
 
-/// The packages that are part of ours when they run, as cargo names them with their versions.
-fn used(target: &str) -> Result<BTreeSet<String>> {
-    let mut command =
-        cargo::command(&["tree", "--locked", "--edges", "normal", "--prefix", "none"])?;
-    command.args(["--no-dedupe", "--format", "{p}", "--target", target]);
-    for package in [programs::PACKAGE]
-        .into_iter()
-        .chain(soft::packages(&[soft::SOFT, soft::SHIM]))
-    {
-        command.args(["--package", package]);
-    }
-    let output = command.output().context("cargo tree did not start")?;
-    ensure!(
-        output.status.success(),
-        "cargo tree failed ({})",
-        output.status
-    );
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let named = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
-    Ok(text.lines().map(named).collect())
-}
-
 /// Texts of licences in a package's folder.
 fn texts_in(folder: &Path) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for entry in
         fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))?
     {
-        let path = entry?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_uppercase();
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().to_uppercase();
         let is_text = TEXTS.iter().any(|start| name.starts_with(start)) && !name.ends_with(".RS");
-        if is_text && path.is_file() {
-            found.insert(String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n"));
+        if is_text && entry.path().is_file() {
+            found.insert(String::from_utf8_lossy(&fs::read(entry.path())?).replace("\r\n", "\n"));
         }
     }
     Ok(found)

@@ -1,84 +1,96 @@
-//! `cargo xtask dist`: an archive and a Python wheel for machines without Rust: the program, simulated libraries, shims, machine files,
-//! profiles, recipes, pages with the files that they name, completions, licences and checksums.
+//! `cargo xtask dist`: an archive for machines without Rust: the program, simulated libraries, shims, machine files,
+//! profiles, recipes, pages with the files that they name, licences and checksums.
 //!
 //! Built for an old glibc by cargo-zigbuild, with the zig that PyPI has. It signs nothing and uploads nothing.
 
-mod build;
 mod licences;
 mod stage;
-mod wheel;
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use crate::cargo;
-use build::{TARGETS, Tools};
+use crate::cargo::{self, Built, PROGRAM};
+use crate::{python, soft};
 
 /// Bytes of an archive at most.
 const MOST: u64 = 15_000_000;
 
-/// What was asked for.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
-    /// Where everything goes; without it, `dist` in the target folder.
-    out: Option<PathBuf>,
-}
+/// The oldest glibc that everything runs on: that of RHEL 8 and Debian 10.
+const GLIBC: &str = "2.28";
 
-impl Options {
-    /// Reads the arguments; `None` where they are not understood.
-    pub(crate) fn parse(arguments: &[OsString]) -> Option<Self> {
-        match arguments {
-            [] => Some(Self::default()),
-            [flag, folder] if flag == "--out" => Some(Self {
-                out: Some(PathBuf::from(folder)),
-            }),
-            _ => None,
-        }
-    }
-}
+/// What PyPI has for that: zig, which links for any glibc, and cargo's subcommand that calls it.
+const WHEELS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 
-/// Makes archive and wheel for each target whose libraries are installed, and says where they are and what was not built.
-pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<()> {
-    let metadata = cargo::metadata(&["--locked", "--filter-platform", &cargo::host()?])?;
+/// Names that programs had before they were one.
+const OLD_NAMES: [&str; 4] = ["p2p-bw", "allreduce-bench", "serve-bench", "accept"];
+
+/// The machines that archives are made for, as Rust calls them.
+const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
+
+/// Makes the archive for each target whose libraries are installed, and says where they are and what was not built.
+pub(crate) fn run(out: &mut impl Write, folder: Option<PathBuf>) -> Result<()> {
     // The version of the workspace is that of each package.
     let version = env!("CARGO_PKG_VERSION");
-    let folder = match &options.out {
-        Some(folder) => folder.clone(),
+    let folder = match folder {
+        Some(folder) => folder,
         None => cargo::target_directory()?.join("dist"),
     };
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let tools = Tools::install()?;
+    let python = python::environment(out, &WHEELS)?.join("bin");
     for target in TARGETS {
-        if !target.is_installed()? {
-            let name = target.name;
-            writeln!(out, "{name}: not built, `rustup target add {name}` first")?;
+        let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        rustc.args(["--print", "target-libdir", "--target", target]);
+        if !Path::new(cargo::output(&mut rustc)?.trim()).is_dir() {
+            writeln!(
+                out,
+                "{target}: not built, `rustup target add {target}` first"
+            )?;
             continue;
         }
-        let name = format!("tplens-{version}-{}", target.name);
+        let name = format!("tplens-{version}-{target}");
         let root = folder.join(&name);
         if root.exists() {
             fs::remove_dir_all(&root)
                 .with_context(|| format!("{} cannot be replaced", root.display()))?;
         }
-        tools.build(target, &root)?;
-        stage::files(&root, target.name)?;
-        licences::write(&root, &metadata, target.name)?;
+        build(target, &python, &root)?;
+        stage::files(&root, target)?;
+        licences::write(&root, target)?;
         stage::sums(&root)?;
         let archive = pack(&folder, &name)?;
-        let wheel = wheel::make(&folder, &root, version, target, &tools)?;
-        for file in [archive, wheel] {
-            let bytes = file.metadata()?.len();
-            ensure!(bytes <= MOST, "{} has {bytes} bytes", file.display());
-            let megabytes = bytes as f64 / 1e6;
-            writeln!(out, "{}: {megabytes:.1} MB", file.display())?;
-        }
+        let bytes = archive.metadata()?.len();
+        ensure!(bytes <= MOST, "{} has {bytes} bytes", archive.display());
+        let megabytes = bytes as f64 / 1e6;
+        writeln!(out, "{}: {megabytes:.1} MB", archive.display())?;
     }
     Ok(())
+}
+
+/// Builds the program with its old names, the simulated libraries and the shims into the folder.
+fn build(target: &str, python: &Path, root: &Path) -> Result<()> {
+    let folders = [soft::SOFT, soft::SHIM];
+    let packages = soft::packages(&folders);
+    let packages = packages.into_iter().chain([PROGRAM]);
+    let mut command = cargo::command(&["zigbuild", "--profile", "dist", "--locked"])?;
+    command.args(["--target", &format!("{target}.{GLIBC}")]);
+    command.args(packages.flat_map(|package| ["--package", package]));
+    let before = std::env::var_os("PATH").unwrap_or_default();
+    let paths = [python.to_owned()]
+        .into_iter()
+        .chain(std::env::split_paths(&before));
+    command.env("PATH", std::env::join_paths(paths)?);
+    let built = Built::by(&mut command, &format!("{target}/dist"))?;
+    let bin = root.join("bin");
+    fs::create_dir_all(&bin).with_context(|| format!("{} cannot be made", bin.display()))?;
+    fs::copy(built.file(PROGRAM)?, bin.join(PROGRAM))?;
+    for old in OLD_NAMES {
+        symlink(PROGRAM, bin.join(old))?;
+    }
+    soft::place(&built, root, &folders)
 }
 
 /// The folder as one file. The same files give the same bytes: names are sorted, owners and times fixed.
@@ -91,20 +103,6 @@ fn pack(folder: &Path, name: &str) -> Result<PathBuf> {
         .arg(&path)
         .arg("--directory")
         .args([folder.as_os_str(), name.as_ref()]);
-    done(&mut tar)?;
+    cargo::done(&mut tar)?;
     Ok(path)
-}
-
-/// Runs a command whose messages are for people.
-fn done(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_owned();
-    let ended = command
-        .stdin(Stdio::null())
-        .stdout(std::io::stderr())
-        .status()
-        .with_context(|| format!("{} did not start", program.display()))?;
-    if !ended.success() {
-        bail!("{} failed ({ended})", program.display());
-    }
-    Ok(())
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use walkdir::WalkDir;
 
-use super::build::GLIBC;
+use super::GLIBC;
 use crate::cargo;
 
 /// Files of the repository that go along whether pages name them or not; of a folder all that git has.
@@ -30,15 +31,13 @@ const COPIED: [&str; 10] = [
 /// Ends of names of files that pages may name.
 const NAMED: [&str; 7] = ["md", "toml", "json", "jsonl", "csv", "txt", "sh"];
 
-/// Shells for which completions are written, and the file that each looks for.
-const SHELLS: [(&str, &str); 3] = [
-    ("bash", "tplens"),
-    ("zsh", "_tplens"),
-    ("fish", "tplens.fish"),
-];
-
 /// Copies what goes along and what that names, and writes what says what the archive is.
 pub(super) fn files(root: &Path, target: &str) -> Result<()> {
+    let repository = cargo::root()?;
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        cargo::output(command.args(arguments).current_dir(&repository))
+    };
     let tracked = git(&["ls-files"])?;
     let tracked: BTreeSet<&str> = tracked.lines().collect();
     let is_copied = |path: &&str| {
@@ -47,7 +46,6 @@ pub(super) fn files(root: &Path, target: &str) -> Result<()> {
             .any(|copied| Path::new(path).starts_with(copied))
     };
     let copied: Vec<&str> = tracked.iter().copied().filter(is_copied).collect();
-    let repository = cargo::root()?;
     for path in &copied {
         copy(&repository, root, path)?;
         if path.ends_with(".md") {
@@ -68,11 +66,9 @@ pub(super) fn files(root: &Path, target: &str) -> Result<()> {
         .replace("{target}", target)
         .replace("{glibc}", GLIBC);
     fs::write(root.join("INSTALL.md"), install)?;
-    if cargo::host()? == target {
-        completions(root)?;
-    }
-    let commit = git(&["rev-parse", "HEAD"]).ok();
-    let manifest = json!({"schema": 2, "target": target, "glibc_at_least": GLIBC, "commit": commit.as_deref().map(str::trim)});
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let manifest =
+        json!({"schema": 2, "target": target, "glibc_at_least": GLIBC, "commit": commit.trim()});
     fs::write(root.join("MANIFEST.json"), format!("{manifest:#}\n"))
         .context("MANIFEST.json cannot be written")
 }
@@ -99,59 +95,17 @@ fn copy(from: &Path, to: &Path, path: &str) -> Result<()> {
         .with_context(|| format!("{} cannot be given its mode", to.display()))
 }
 
-/// Has the program write its completions for each shell.
-fn completions(root: &Path) -> Result<()> {
-    for (shell, name) in SHELLS {
-        let output = Command::new(root.join("bin/tplens"))
-            .args(["completions", shell])
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "the program wrote no completions of {shell}"
-        );
-        let file = root.join("completions").join(shell).join(name);
-        fs::create_dir_all(file.parent().unwrap_or(root))?;
-        fs::write(file, output.stdout)?;
-    }
-    Ok(())
-}
-
-fn git(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(cargo::root()?)
-        .output()?;
-    ensure!(
-        output.status.success(),
-        "git {} failed",
-        arguments.join(" ")
-    );
-    String::from_utf8(output.stdout).context("git printed no text")
-}
-
 /// Writes the sums of all files below the folder, as sha256sum(1) checks them; links are left out.
 pub(super) fn sums(root: &Path) -> Result<()> {
     let mut text = String::new();
-    for file in below(root)? {
-        let digest = Sha256::digest(fs::read(&file)?);
-        let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let name = file.strip_prefix(root)?.display();
-        text.push_str(&format!("{sum}  {name}\n"));
-    }
-    fs::write(root.join("SHA256SUMS"), text).context("SHA256SUMS cannot be written")
-}
-
-/// All files below a folder, links left out, in the order of their names.
-pub(super) fn below(folder: &Path) -> Result<BTreeSet<PathBuf>> {
-    let mut files = BTreeSet::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in WalkDir::new(root).sort_by_file_name() {
         let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            files.extend(below(&entry.path())?);
-        } else if kind.is_file() {
-            files.insert(entry.path());
+        if entry.file_type().is_file() {
+            let digest = Sha256::digest(fs::read(entry.path())?);
+            let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let name = entry.path().strip_prefix(root)?.display();
+            text.push_str(&format!("{sum}  {name}\n"));
         }
     }
-    Ok(files)
+    fs::write(root.join("SHA256SUMS"), text).context("SHA256SUMS cannot be written")
 }

@@ -2,31 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-
-use super::edit::Edited;
+use toml::Value;
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    /// How each command is called: the binary, which is its package's name, too, and leading words. It stands nowhere else.
-    program: BTreeMap<String, String>,
+pub(super) struct File {
+    /// How each command of a case is called. It stands nowhere else.
+    pub(super) program: BTreeMap<String, String>,
     /// Folders by name, below the repository's root: `{name}` in arguments.
-    path: BTreeMap<String, String>,
-    case: Vec<Case>,
-}
-
-/// How a document is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Form {
-    #[default]
-    Json,
-    Csv,
-    /// A table between blank lines or other text, for a program that writes no JSON: the first line with a column `batch` is its head.
-    Table,
+    pub(super) path: BTreeMap<String, String>,
+    pub(super) case: Vec<Case>,
 }
 
 /// One case, or several that differ in a word.
@@ -38,6 +26,9 @@ pub(super) struct Case {
     /// Words of which each makes a case of its own.
     #[serde(default)]
     of: Vec<String>,
+    /// The word of this one.
+    #[serde(skip)]
+    pub(super) word: String,
     /// What is run before it, in the same folder, and must end with 0: `PROGRAM ARGUMENTS`.
     #[serde(default)]
     pub(super) before: Vec<String>,
@@ -48,9 +39,6 @@ pub(super) struct Case {
     /// The exit code.
     #[serde(default)]
     pub(super) exit: i32,
-    /// How its document is written.
-    #[serde(default)]
-    pub(super) form: Form,
     /// The part of a number by which it may differ from run to run.
     #[serde(default)]
     pub(super) tolerance: f64,
@@ -62,75 +50,118 @@ pub(super) struct Case {
     pub(super) described: Option<Edited>,
 }
 
-/// All cases and how their programs are called.
-#[derive(Debug)]
-pub(super) struct Cases {
-    pub(super) programs: BTreeMap<String, Vec<String>>,
-    pub(super) all: Vec<Case>,
+/// A machine file, below the repository's root, and what is changed in it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Edited {
+    pub(super) from: String,
+    edit: Vec<Edit>,
 }
 
-impl Cases {
-    /// Reads the file's text.
+/// One change of all places that a path names. `*` stands for every element or member, a number for an element.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    at: String,
+    /// The value in its place.
+    set: Option<Value>,
+    /// A number is multiplied by it.
+    times: Option<f64>,
+    /// It is added to a list, which is made where there is none.
+    add: Option<Value>,
+    /// It is taken out.
+    #[serde(default)]
+    drop: bool,
+}
+
+/// Reads the file's text, with a case for each word.
+///
+/// # Errors
+/// It does not read, or an id has no group or stands twice.
+pub(super) fn read(text: &str) -> Result<File> {
+    let mut file: File = toml::from_str(text).context("cases.toml does not read")?;
+    let mut all: BTreeMap<String, Case> = BTreeMap::new();
+    for case in file.case {
+        let once = [String::new()];
+        let words: &[String] = if case.of.is_empty() { &once } else { &case.of };
+        for word in words {
+            let id = case.id.replace("{}", word);
+            ensure!(id.contains('/'), "{id} has no group");
+            let one = Case {
+                id: id.clone(),
+                word: word.clone(),
+                ..case.clone()
+            };
+            let twice = all.insert(id, one);
+            ensure!(twice.is_none(), "{} stands twice", case.id);
+        }
+    }
+    file.case = all.into_values().collect();
+    Ok(file)
+}
+
+impl Edited {
+    /// The changed text.
     ///
     /// # Errors
-    /// It does not read, an id has no group or stands twice, or a program is not in the table.
-    pub(super) fn parse(text: &str) -> Result<Cases> {
-        let file: File = toml::from_str(text).context("cases.toml does not read")?;
-        let words = |text: &String| text.split_whitespace().map(str::to_owned).collect();
-        let programs: BTreeMap<String, Vec<String>> = file
-            .program
-            .iter()
-            .map(|(name, call)| (name.clone(), words(call)))
-            .collect();
-        let all = file.case.iter().flat_map(Case::each);
-        let all: Vec<Case> = all.map(|case| case.in_folders(&file.path)).collect();
-        let mut ids = std::collections::BTreeSet::new();
-        for case in &all {
-            ensure!(case.id.contains('/'), "{} has no group", case.id);
-            ensure!(ids.insert(&case.id), "{} stands twice", case.id);
-            for command in case.before.iter().chain([&case.run]) {
-                let name = command.split_whitespace().next().unwrap_or_default();
-                let call = programs.get(name);
-                ensure!(
-                    call.is_some_and(|words| !words.is_empty()),
-                    "{}: [program] has no {name}",
-                    case.id
-                );
-            }
+    /// The text does not read, or an edit finds no place.
+    pub(super) fn apply(&self, text: &str) -> Result<String> {
+        let mut value = Value::Table(toml::from_str(text)?);
+        for edit in &self.edit {
+            let path: Vec<&str> = edit.at.split('.').collect();
+            let places = edit.apply(&mut value, &path)?;
+            ensure!(places > 0, "{} has no {}", self.from, edit.at);
         }
-        Ok(Cases { programs, all })
+        Ok(toml::to_string(&value)?)
     }
 }
 
-impl Case {
-    /// One case for each word of [`Case::of`].
-    fn each(&self) -> Vec<Case> {
-        if self.of.is_empty() {
-            return vec![self.clone()];
-        }
-        let filled = |word: &String| {
-            let fill = |text: &String| text.replace("{}", word);
-            let mut case = self.clone();
-            case.id = fill(&self.id);
-            case.run = fill(&self.run);
-            case.before = self.before.iter().map(fill).collect();
-            if let Some(described) = &mut case.described {
-                described.from = fill(&described.from);
-            }
-            case
+impl Edit {
+    /// Changes what the path names below a value, and counts the places.
+    fn apply(&self, value: &mut Value, path: &[&str]) -> Result<usize> {
+        let Some((name, rest)) = path.split_first() else {
+            self.change(value)?;
+            return Ok(1);
         };
-        self.of.iter().map(filled).collect()
+        let mut places = 0;
+        match value {
+            Value::Table(table) => {
+                if rest.is_empty() && self.drop {
+                    return Ok(usize::from(table.remove(*name).is_some()));
+                }
+                if rest.is_empty() && self.times.is_none() && *name != "*" {
+                    table.entry(*name).or_insert(Value::Array(Vec::new()));
+                }
+                for (key, member) in table.iter_mut() {
+                    if *name == "*" || key == name {
+                        places += self.apply(member, rest)?;
+                    }
+                }
+            }
+            Value::Array(elements) => {
+                for (index, element) in elements.iter_mut().enumerate() {
+                    if *name == "*" || index.to_string() == *name {
+                        places += self.apply(element, rest)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(places)
     }
 
-    /// The case with folders in place of their names.
-    fn in_folders(mut self, paths: &BTreeMap<String, String>) -> Case {
-        for (name, folder) in paths {
-            let name = format!("{{{name}}}");
-            for text in self.before.iter_mut().chain([&mut self.run]) {
-                *text = text.replace(&name, folder);
-            }
+    fn change(&self, value: &mut Value) -> Result<()> {
+        if let Some(set) = &self.set {
+            *value = set.clone();
+        } else if let Some(times) = self.times {
+            let number: f64 = value.to_string().parse()?;
+            *value = Value::Float(number * times);
+        } else if let (Some(add), Value::Array(elements)) = (&self.add, &mut *value) {
+            elements.push(add.clone());
+        } else {
+            bail!("{}: no such change of {value}", self.at);
         }
-        self
+        Ok(())
     }
 }
 
@@ -138,16 +169,23 @@ impl Case {
 mod tests {
     use super::*;
 
-    const PROGRAM: &str =
-        "[program]\nplan = 'tplens allreduce --plan'\n[path]\nmodels = 'golden/models'\n";
-
     #[test]
-    fn a_case_of_several_words_is_several_cases() {
-        let text = "[[case]]\nid = 'plan/{}'\nof = ['a', 'b']\nrun = 'plan --model {models}/{} {out}'\nkind = 'plan'\n";
-        let cases = Cases::parse(&format!("{PROGRAM}{text}")).unwrap();
-        let ids: Vec<&str> = cases.all.iter().map(|case| case.id.as_str()).collect();
+    fn a_case_of_several_words_is_several_cases_and_its_machine_is_changed() {
+        let file = read(
+            "[program]\n[path]\n[[case]]\nid = 'plan/{}'\nof = ['a', 'b']\nrun = 'plan {}'\nkind = 'plan'\n\
+             box = { from = 'x', edit = [{at='device.*.rate', times=0.5}, {at='fault', add={kind='hang'}}, {at='seed', set=7}, \
+             {at='device.1.busy', drop=true}] }",
+        );
+        let cases = file.unwrap().case;
+        let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
         assert_eq!(ids, ["plan/a", "plan/b"]);
-        assert_eq!(cases.all[1].run, "plan --model golden/models/b {out}");
-        assert_eq!(cases.programs["plan"], ["tplens", "allreduce", "--plan"]);
+        let machine = "seed = 1\n[[device]]\nrate = 10.0\n[[device]]\nrate = 20.0\nbusy = true\n";
+        let text = cases[0].described.as_ref().unwrap().apply(machine).unwrap();
+        let value: Value = Value::Table(toml::from_str(&text).unwrap());
+        assert_eq!(value["device"][0]["rate"].as_float(), Some(5.0));
+        assert_eq!(value["device"][1]["rate"].as_float(), Some(10.0));
+        assert_eq!(value["device"][1].get("busy"), None);
+        assert_eq!(value["fault"][0]["kind"].as_str(), Some("hang"));
+        assert_eq!(value["seed"].as_integer(), Some(7));
     }
 }

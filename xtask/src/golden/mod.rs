@@ -3,158 +3,167 @@
 //! It compares no sentence. A value that moves fails; `--write` takes what moved, and cases that are new, into the values, whose
 //! commit says why.
 
+mod bench;
 mod cases;
-mod compare;
-mod csv;
-mod edit;
 mod names;
-mod run;
-mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use self::cases::{Case, Cases};
-use self::compare::{Move, by_group, compare, table};
-use self::names::Names;
-use self::run::Bench;
-use self::values::Values;
-use crate::cargo::{self, Built};
+use self::bench::Bench;
+use self::cases::Case;
+use crate::cargo::{self, PROGRAM};
 use crate::counts::Counts;
-use crate::{parallel, programs, soft};
+use crate::soft;
 
-/// Lines of moves that are printed.
+/// Moves that are printed.
 const AT_MOST: usize = 40;
 
 /// What mathematical libraries of two systems may differ by.
 const ROUNDING: f64 = 1e-9;
 
+/// The first line of each file of values.
+const HEAD: &str = "case\tname\tvalue\n";
+
+/// The values by case and name.
+type Values = BTreeMap<(String, String), String>;
+
 /// What to run and what to do with it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Also the cases that take long.
-    full: bool,
-    /// Takes the new values.
-    write: bool,
-    /// Only cases whose id begins so.
-    only: String,
-    /// Programs and simulated libraries are in the target folder already.
-    is_built: bool,
+    /// Also the cases that take long
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Take the new values
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Programs and simulated libraries are in the target folder already
+    #[arg(long)]
+    pub(crate) built: bool,
+    /// Only cases whose id begins so
+    #[arg(value_name = "PREFIX", default_value = "")]
+    pub(crate) only: String,
 }
 
-impl Options {
-    /// The cases that do not take long, after a build of the whole workspace.
-    pub(crate) fn built(full: bool) -> Options {
-        Options {
-            is_built: true,
-            full,
-            ..Options::default()
-        }
-    }
-
-    /// Reads the words behind `golden`; none where they are not understood.
-    pub(crate) fn parse(words: &[OsString]) -> Option<Options> {
-        let mut options = Options::default();
-        for word in words {
-            match word.to_str()? {
-                "--full" => options.full = true,
-                "--write" => options.write = true,
-                "--built" => options.is_built = true,
-                only if !only.starts_with('-') => only.clone_into(&mut options.only),
-                _ => return None,
-            }
-        }
-        Some(options)
-    }
-}
-
-/// Runs the cases, prints what moved and the counts, and writes the values where that was asked for and is allowed.
+/// Runs the cases, prints what moved and the counts, and writes the values where that was asked for and every case ran.
 pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
+    if !options.built {
+        soft::install(soft::SOFT, &[PROGRAM], false)?;
+    }
     let golden = cargo::root()?.join("golden");
-    let read = |name: &str| {
-        let file = golden.join(name);
-        fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))
-    };
-    let cases = Cases::parse(&read("cases.toml")?)?;
-    let names: Names = toml::from_str(&read("names.toml")?).context("names.toml does not read")?;
-    let old = values::read(&golden.join("values"))?;
-    let bench = bench(cases, names, options.is_built)?;
-
+    let bench = Bench::open(&golden)?;
+    let old = read(&golden.join("values"))?;
     let begun = Instant::now();
-    let chosen = |case: &&Case| (options.full || !case.full) && case.id.starts_with(&options.only);
-    let chosen: Vec<&Case> = bench.cases.all.iter().filter(chosen).collect();
-    let outcomes = parallel::map(&chosen, |case| bench.values(case));
-    let took = begun.elapsed().as_secs_f64();
-
-    let mut bad: BTreeSet<String> = BTreeSet::new();
-    let mut ran = Values::new();
-    for (case, outcome) in chosen.iter().zip(outcomes) {
+    let chosen: Vec<&Case> = bench
+        .cases
+        .iter()
+        .filter(|case| (options.full || !case.full) && case.id.starts_with(&options.only))
+        .collect();
+    let (mut ran, mut new, mut bad) = (BTreeSet::new(), Values::new(), BTreeSet::new());
+    for (case, outcome) in bench.run(&chosen) {
         match outcome {
-            Ok(values) => drop(ran.insert(case.id.clone(), values)),
+            Ok(values) => {
+                ran.insert(&case.id);
+                let named = |(name, value)| ((case.id.clone(), name), value);
+                new.extend(values.into_iter().map(named));
+            }
             Err(error) => {
                 writeln!(out, "{}: {error:#}", case.id)?;
                 bad.insert(case.id.clone());
             }
         }
     }
-    let find = |id: &str| bench.cases.all.iter().find(|case| case.id == id);
-    let tolerance = |id: &str| find(id).map_or(0.0, |case| case.tolerance).max(ROUNDING);
-    let moves = compare(&old, &ran, |id| find(id).is_some(), tolerance);
-    if !moves.is_empty() {
-        let shown: Vec<&Move> = moves.iter().collect();
-        writeln!(out, "moved: {} values", moves.len())?;
-        write!(out, "{}{}", table(&shown, AT_MOST), by_group(&shown))?;
-    }
-    if options.write && bad.is_empty() {
-        let mut all: Values = old;
-        all.retain(|id, _| find(id).is_some());
-        for (id, values) in &ran {
-            let before = all.remove(id).unwrap_or_default();
-            let kept = values.iter().map(|(name, new)| {
-                let moved = moves.iter().any(|one| one.case == *id && one.name == *name);
-                // What lies within the tolerance does not creep.
-                let value = before.get(name).filter(|_| !moved).unwrap_or(new);
-                (name.clone(), value.clone())
-            });
-            all.insert(id.clone(), kept.collect());
+    let is_written = options.write && bad.is_empty();
+
+    let known: BTreeMap<&String, &Case> = bench.cases.iter().map(|case| (&case.id, case)).collect();
+    let is_compared = |case: &String| ran.contains(case) || !known.contains_key(case);
+    let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let (mut kept, mut moved) = (old.clone(), 0);
+    for key @ (case, name) in keys.into_iter().filter(|(case, _)| is_compared(case)) {
+        let tolerance = known.get(case).map_or(0.0, |case| case.tolerance);
+        let (before, now) = (old.get(key), new.get(key));
+        // What lies within the tolerance stays as it was, and so does not creep.
+        let Some(by) = difference(before, now, tolerance.max(ROUNDING)) else {
+            continue;
+        };
+        moved += 1;
+        if moved <= AT_MOST {
+            let [before, now] = [before, now].map(|value| value.map_or("-", String::as_str));
+            writeln!(out, "  {by:>9}  {before} -> {now}  {case}  {name}")?;
         }
-        values::write(&golden.join("values"), &all)?;
-        writeln!(out, "written: say in the commit why they moved")?;
-    } else {
-        bad.extend(moves.iter().map(|one| one.case.clone()));
+        match now {
+            Some(now) => drop(kept.insert(key.clone(), now.clone())),
+            None => drop(kept.remove(key)),
+        }
+        if !is_written {
+            bad.insert(case.clone());
+        }
     }
-    let count: usize = ran.values().map(BTreeMap::len).sum();
+    if is_written {
+        write(&golden.join("values"), &kept)?;
+        writeln!(out, "written: say in the commit why they moved")?;
+    }
     writeln!(
         out,
-        "{} cases, {count} values, {} moved; {took:.0} s",
+        "{} cases, {} values, {moved} moved; {:.0} s",
         chosen.len(),
-        moves.len(),
+        new.len(),
+        begun.elapsed().as_secs_f64()
     )?;
     let passed = chosen.iter().filter(|case| !bad.contains(&case.id)).count();
     Ok(Counts::of(passed as u64, bad.len() as u64))
 }
 
-/// The programs and the simulated libraries, built unless they are.
-fn bench(cases: Cases, names: Names, is_built: bool) -> Result<Bench> {
-    let target = cargo::target_directory()?;
-    if !is_built {
-        let mut packages = soft::packages(&[soft::SOFT]);
-        packages.push(programs::PACKAGE);
-        soft::place(&Built::packages(&packages, false)?, &target, &[soft::SOFT])?;
+/// By how much a value moved, or how else it changed; `None` where it is the same.
+fn difference(old: Option<&String>, new: Option<&String>, tolerance: f64) -> Option<String> {
+    let (Some(old), Some(new)) = (old, new) else {
+        return Some(if old.is_none() { "new" } else { "gone" }.to_owned());
+    };
+    if old == new {
+        return None;
     }
-    Ok(Bench {
-        root: cargo::root()?,
-        scratch: target.join("golden"),
-        soft: target.join("soft"),
-        program: target.join("debug").join(programs::PACKAGE),
-        cases,
-        names,
-    })
+    let (Ok(old), Ok(new)) = (old.parse::<f64>(), new.parse::<f64>()) else {
+        return Some("word".to_owned());
+    };
+    let is_same = (new - old).abs() <= tolerance * old.abs().max(new.abs());
+    (!is_same).then(|| format!("{:+.3}%", 100.0 * (new - old) / old.abs()))
+}
+
+/// Reads the values of all files of a folder: a case, a name and a value a line.
+fn read(folder: &Path) -> Result<Values> {
+    let mut values = Values::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
+        let file = entry?.path();
+        let text = fs::read_to_string(&file)?;
+        for line in text.lines().skip(HEAD.lines().count()) {
+            let (case, rest) = line.split_once('\t').unwrap_or_default();
+            let columns = rest.split_once('\t');
+            let (name, value) = columns.with_context(|| format!("{}: `{line}`", file.display()))?;
+            values.insert((case.to_owned(), name.to_owned()), value.to_owned());
+        }
+    }
+    Ok(values)
+}
+
+/// Writes a file for each group, which is what stands before the slash of a case.
+fn write(folder: &Path, values: &Values) -> Result<()> {
+    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    for ((case, name), value) in values {
+        let group = case.split('/').next().unwrap_or_default();
+        let file = files.entry(group).or_insert_with(|| HEAD.to_owned());
+        file.push_str(&format!("{case}\t{name}\t{value}\n"));
+    }
+    fs::remove_dir_all(folder)?;
+    fs::create_dir_all(folder)?;
+    for (group, text) in files {
+        fs::write(folder.join(format!("{group}.tsv")), text)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -162,14 +171,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_of_the_corpus_read() {
+    fn what_moved_is_found_with_its_percent() {
+        let by = |old: Option<&str>, new: Option<&str>| {
+            let [old, new] = [old, new].map(|value| value.map(str::to_owned));
+            difference(old.as_ref(), new.as_ref(), 0.01)
+        };
+        assert_eq!(by(Some("pass"), Some("pass")), None);
+        assert_eq!(by(Some("200"), Some("199")), None);
+        // (190 - 200) / 200 = -5%.
+        assert_eq!(by(Some("200"), Some("190")).unwrap(), "-5.000%");
+        assert_eq!(by(Some("0"), Some("1")).unwrap(), "+inf%");
+        assert_eq!(by(Some("pass"), Some("fail")).unwrap(), "word");
+        assert_eq!(by(Some("1"), None).unwrap(), "gone");
+        assert_eq!(by(None, Some("1")).unwrap(), "new");
+    }
+
+    #[test]
+    fn the_files_of_the_corpus_read_and_what_is_written_is_read_again() {
         let golden = cargo::root().unwrap().join("golden");
-        let read = |name: &str| fs::read_to_string(golden.join(name)).unwrap();
-        toml::from_str::<Names>(&read("names.toml")).unwrap();
-        let cases = Cases::parse(&read("cases.toml")).unwrap();
+        let bench = Bench::open(&golden).unwrap();
+        let values = read(&golden.join("values")).unwrap();
         // Every value belongs to a case that is there.
-        for id in values::read(&golden.join("values")).unwrap().keys() {
-            assert!(cases.all.iter().any(|case| case.id == *id), "{id}");
+        for (id, _) in values.keys() {
+            assert!(bench.cases.iter().any(|case| case.id == *id), "{id}");
         }
+        let folder = std::env::temp_dir().join(format!("xtask-golden-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        write(&folder, &values).unwrap();
+        assert_eq!(read(&folder).unwrap(), values);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -8,75 +8,53 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The whole file.
+/// The golden names of each kind of document, with the pattern of each.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Names {
-    /// What a word of today's documents is called in the values; for codes that were renamed.
-    #[serde(default)]
-    words: BTreeMap<String, String>,
-    /// The golden names of each kind of document, with the pattern of each.
     kind: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// The longest word that is kept: a code, a verdict, a row of a matrix.
 const LONGEST_WORD: usize = 400;
 
-/// One step of a pattern.
-#[derive(Debug, PartialEq, Eq)]
-enum Step<'a> {
-    Member(&'a str),
-    Elements(Vec<&'a str>),
-    Members,
-    Count,
-    Short,
-}
-
 impl Names {
     /// The values of a document of this kind by name, in the order of the names.
     ///
     /// # Errors
-    /// The kind is not in the file, a pattern does not read, or a sentence or a whole object stands where a value should.
+    /// The kind is not in the file, or a sentence or a whole object stands where a value should.
     pub(super) fn values(&self, kind: &str, document: &Value) -> Result<BTreeMap<String, String>> {
-        let names = self
-            .kind
-            .get(kind)
-            .with_context(|| format!("names.toml has no kind {kind}"))?;
+        let names = self.kind.get(kind);
+        let names = names.with_context(|| format!("names.toml has no kind {kind}"))?;
         let mut values = BTreeMap::new();
         for (name, pattern) in names {
-            let steps = steps(pattern).with_context(|| format!("pattern {pattern}"))?;
             let mut found = Vec::new();
-            walk(document, &steps, &[], &mut found);
+            walk(document, pattern, &[], &mut found);
             for (keys, value) in found {
-                let keys: Vec<&str> = keys.iter().map(|key| self.word(key)).collect();
                 let full = match keys.as_slice() {
                     [] => name.clone(),
                     keys => format!("{name}[{}]", keys.join(",")),
                 };
-                let value = self.scalar(&value);
+                let value = scalar(&value);
                 let value = value.with_context(|| format!("{full}, by pattern {pattern}"))?;
                 values.insert(free(&values, full), value);
             }
         }
         Ok(values)
     }
+}
 
-    /// The text of a number, a truth value or a word.
-    fn scalar(&self, value: &Value) -> Result<String> {
-        match value {
-            Value::Number(number) => Ok(number.to_string()),
-            Value::Bool(is) => Ok(is.to_string()),
-            Value::String(word) => {
-                let is_word = word.len() <= LONGEST_WORD && !word.contains(char::is_whitespace);
-                ensure!(is_word, "`{word}` is no code; values are numbers and codes");
-                Ok(self.word(word).to_owned())
-            }
-            other => bail!("{other} is neither a number nor a word"),
+/// The text of a number, a truth value or a word.
+fn scalar(value: &Value) -> Result<String> {
+    match value {
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(is) => Ok(is.to_string()),
+        Value::String(word) => {
+            let is_word = word.len() <= LONGEST_WORD && !word.contains(char::is_whitespace);
+            ensure!(is_word, "`{word}` is no code; values are numbers and codes");
+            Ok(word.clone())
         }
-    }
-
-    fn word<'a>(&'a self, word: &'a str) -> &'a str {
-        self.words.get(word).map_or(word, String::as_str)
+        other => bail!("{other} is neither a number nor a word"),
     }
 }
 
@@ -88,82 +66,58 @@ fn free(taken: &BTreeMap<String, String>, name: String) -> String {
     free.unwrap_or(name)
 }
 
-fn steps(pattern: &str) -> Result<Vec<Step<'_>>> {
-    let mut steps = Vec::new();
-    let mut rest = pattern;
-    while !rest.is_empty() {
-        // Dots within brackets are those of keys.
-        let end = rest.find(['.', '[']).unwrap_or(rest.len());
-        match &rest[..end] {
-            "" => {}
-            "*" => steps.push(Step::Members),
-            "#" => steps.push(Step::Count),
-            "~" => steps.push(Step::Short),
-            member => steps.push(Step::Member(member)),
-        }
-        rest = &rest[end..];
-        if let Some(inner) = rest.strip_prefix('[') {
-            let (keys, after) = inner.split_once(']').context("a bracket is not closed")?;
-            steps.push(Step::Elements(
-                keys.split(',').filter(|key| !key.is_empty()).collect(),
-            ));
-            rest = after;
-        }
-        rest = rest.strip_prefix('.').unwrap_or(rest);
-    }
-    Ok(steps)
-}
-
 /// What was found: the keys on the way, and the value.
 type Found = (Vec<String>, Value);
 
 /// Collects what a pattern finds. What is not there, or null, is not found.
-fn walk(value: &Value, steps: &[Step<'_>], keys: &[String], found: &mut Vec<Found>) {
-    let Some((step, rest)) = steps.split_first() else {
-        if !value.is_null() {
-            found.push((keys.to_vec(), value.clone()));
-        }
-        return;
-    };
-    match (step, value) {
-        (Step::Member(name), Value::Object(members)) => {
-            if let Some(member) = members.get(*name) {
-                walk(member, rest, keys, found);
-            }
-        }
-        (Step::Elements(wanted), Value::Array(elements)) => {
-            let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
-            for (index, element) in elements.iter().enumerate() {
-                match own_keys(element, wanted, index) {
-                    Some(own) if rest == [Step::Count] => {
-                        *counts.entry([keys, &own].concat()).or_default() += 1;
-                    }
-                    Some(own) => walk(element, rest, &[keys, &own].concat(), found),
-                    None => {}
+fn walk(value: &Value, pattern: &str, keys: &[String], found: &mut Vec<Found>) {
+    let pattern = pattern.strip_prefix('.').unwrap_or(pattern);
+    if let Some((wanted, rest)) = pattern
+        .strip_prefix('[')
+        .and_then(|inner| inner.split_once(']'))
+    {
+        let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+        for (index, element) in value.as_array().into_iter().flatten().enumerate() {
+            match own_keys(element, wanted, index) {
+                Some(own) if rest == "#" => {
+                    *counts.entry([keys, &own].concat()).or_default() += 1;
                 }
+                Some(own) => walk(element, rest, &[keys, &own].concat(), found),
+                None => {}
             }
-            found.extend(counts.into_iter().map(|(keys, count)| (keys, count.into())));
         }
-        (Step::Members, Value::Object(members)) => {
+        found.extend(counts.into_iter().map(|(keys, count)| (keys, count.into())));
+        return;
+    }
+    // Dots within brackets are those of keys.
+    let (step, rest) = pattern.split_at(pattern.find(['.', '[']).unwrap_or(pattern.len()));
+    match (step, value) {
+        ("", Value::Null) => {}
+        ("", value) => found.push((keys.to_vec(), value.clone())),
+        ("*", Value::Object(members)) => {
             for (name, member) in members {
                 let own = std::slice::from_ref(name);
                 walk(member, rest, &[keys, own].concat(), found);
             }
         }
-        (Step::Count, Value::Array(elements)) => found.push((keys.to_vec(), elements.len().into())),
-        (Step::Count, Value::Object(members)) => found.push((keys.to_vec(), members.len().into())),
-        (Step::Short, value) => found.push((keys.to_vec(), key_text(value).into())),
-        _ => {}
+        ("#", Value::Array(elements)) => found.push((keys.to_vec(), elements.len().into())),
+        ("#", Value::Object(members)) => found.push((keys.to_vec(), members.len().into())),
+        ("~", value) => found.push((keys.to_vec(), key_text(value).into())),
+        (name, value) => {
+            if let Some(member) = value.get(name) {
+                walk(member, rest, keys, found);
+            }
+        }
     }
 }
 
 /// The keys of an element, where it is one of those that are wanted.
-fn own_keys(element: &Value, wanted: &[&str], index: usize) -> Option<Vec<String>> {
+fn own_keys(element: &Value, wanted: &str, index: usize) -> Option<Vec<String>> {
     if wanted.is_empty() {
         return Some(vec![index.to_string()]);
     }
     let mut keys = Vec::new();
-    for key in wanted {
+    for key in wanted.split(',') {
         let (path, only) = key.split_once('=').unzip();
         let mut path = path.unwrap_or(key).split('.');
         let found = path.try_fold(element, |value, name| value.get(name));
@@ -198,7 +152,6 @@ mod tests {
 
     fn values(pattern: &str, document: &Value) -> Vec<(String, String)> {
         let names = Names {
-            words: BTreeMap::from([("link_degraded".to_owned(), "link-degraded".to_owned())]),
             kind: BTreeMap::from([(
                 "made".to_owned(),
                 BTreeMap::from([("it".to_owned(), pattern.to_owned())]),
@@ -235,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn members_counts_and_renamed_words_are_found_and_null_is_not() {
-        let document = json!({"a": {"x": {"v": 1.5}, "y": {"v": null}, "z": {"v": "link_degraded"}}, "list": [7, 8, 9]});
+    fn members_and_counts_are_found_and_null_is_not() {
+        let document = json!({"a": {"x": {"v": 1.5}, "y": {"v": null}, "z": {"v": "link-degraded"}}, "list": [7, 8, 9]});
         assert_eq!(
             values("a.*.v", &document),
             [pair("it[x]", "1.5"), pair("it[z]", "link-degraded")]
@@ -255,7 +208,6 @@ mod tests {
     #[test]
     fn a_sentence_is_no_value() {
         let names = Names {
-            words: BTreeMap::new(),
             kind: BTreeMap::from([(
                 "made".to_owned(),
                 BTreeMap::from([("it".to_owned(), "v".to_owned())]),

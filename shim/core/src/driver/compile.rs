@@ -102,21 +102,15 @@ struct Compiler(Handle);
 impl Compiler {
     fn find(driver: &Driver) -> Result<Self, String> {
         let has = |handle: &Handle| handle.symbol(c"hiprtcCompileProgram").is_some();
-        if has(&driver.handle) {
-            return Ok(Self(driver.handle));
-        }
-        let mut loaded = FILES.iter().filter_map(|file| Handle::open(file).ok());
-        let found = loaded.find(has).map(Self);
+        let beside = FILES.iter().filter_map(|file| Handle::open(file).ok());
+        let found = std::iter::once(driver.handle).chain(beside).find(has);
+        let found = found.map(Self);
         found.ok_or_else(|| format!("{} did not load, and compiles the delay", FILES[0]))
     }
 
     fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
-        let found = self.0.symbol(name).ok_or_else(|| {
-            let name = name.to_string_lossy();
-            format!("the compiler of kernels has no {name}")
-        })?;
         // SAFETY: the aliases above are the types that hiprtc.h declares for the names asked for here.
-        Ok(unsafe { crate::loader::function::<F>(found) })
+        unsafe { self.0.function(name) }
     }
 }
 

@@ -113,13 +113,9 @@ fn rccl_and_mccl_write_it_in_their_words() {
     let [first, second] = lines(test, RCCL, &[subsystems]);
     // The devices of the box are 0000:03:00.0 and 0000:06:00.0.
     assert_eq!(
-        first[..7],
+        first[..3],
         [
             "M:P:T [0] NCCL INFO RCCL version : 2.27.7-HEAD:0000000",
-            "HIP version  : 7.2.0-0",
-            "ROCm version : 7.2.0.0-0",
-            "Hostname     : M",
-            "Librccl path : librccl.so.1",
             "M:P:T [0] NCCL INFO Channel 00/0 : 0[3000] -> 1[6000] via P2P/IPC comm C nRanks 02",
             "M:P:T [0] NCCL INFO Channel 01/0 : 0[3000] -> 1[6000] via P2P/IPC comm C nRanks 02",
         ]

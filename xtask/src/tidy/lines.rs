@@ -2,25 +2,18 @@
 //!
 //! It reads text line by line and knows no Rust: braces in literals of a test count, too.
 
+/// Folders of a crate that hold tests only.
+const TEST_FOLDERS: &[&str] = &["tests", "benches", "examples"];
+
 /// How many lines are what; blank ones count only in tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lines {
+pub(super) struct Lines {
     /// Neither blank, comment nor test.
-    pub(crate) code: usize,
+    pub(super) code: usize,
     /// Begin with `//`.
-    pub(crate) comments: usize,
+    pub(super) comments: usize,
     /// Stand below `#[cfg(test)]`, or in a file of tests.
-    pub(crate) tests: usize,
-}
-
-impl Lines {
-    pub(super) fn plus(self, more: Lines) -> Lines {
-        Lines {
-            code: self.code + more.code,
-            comments: self.comments + more.comments,
-            tests: self.tests + more.tests,
-        }
-    }
+    pub(super) tests: usize,
 }
 
 /// What the next line belongs to.
@@ -51,9 +44,9 @@ impl Part {
     }
 }
 
-/// Counts a file's lines and returns its product code with them.
-pub(super) fn split(text: &str) -> (Lines, String) {
-    let (mut lines, mut product, mut part) = (Lines::default(), String::new(), Part::Product);
+/// Counts a file's lines and returns its product code.
+pub(super) fn split(text: &str, lines: &mut Lines) -> String {
+    let (mut product, mut part) = (String::new(), Part::Product);
     // Not `lines()`: a test item that never closes reaches to the end of the file, and that is a line.
     for line in text.split('\n') {
         let bare = line.trim();
@@ -68,18 +61,24 @@ pub(super) fn split(text: &str) -> (Lines, String) {
             product.push('\n');
         }
     }
-    (lines, product)
+    product
+}
+
+/// Tells whether a file, by its path below the crate's folder, holds tests only.
+pub(super) fn is_test(inner: &str) -> bool {
+    let (folder, name) = inner.rsplit_once('/').unwrap_or(("", inner));
+    let mut folders = folder.split('/');
+    name.starts_with("test_")
+        || ["tests.rs", "test.rs"].contains(&name)
+        || folders
+            .next()
+            .is_some_and(|first| TEST_FOLDERS.contains(&first))
+        || folders.any(|folder| folder == "tests")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn counted(text: &str) -> [usize; 3] {
-        let (lines, product) = split(text);
-        assert_eq!(product.lines().count(), lines.code, "{text}");
-        [lines.code, lines.comments, lines.tests]
-    }
 
     #[test]
     fn blank_lines_count_in_tests_only() {
@@ -104,7 +103,14 @@ mod tests {
             // Other conditions are no tests.
             ("#[cfg(not(test))]\na\n", [2, 0, 0]),
         ] {
-            assert_eq!(counted(text), expected, "{text}");
+            let mut lines = Lines::default();
+            let product = split(text, &mut lines);
+            assert_eq!(product.lines().count(), lines.code, "{text}");
+            assert_eq!(
+                [lines.code, lines.comments, lines.tests],
+                expected,
+                "{text}"
+            );
         }
     }
 }
