@@ -120,8 +120,11 @@ impl BoxLinks<'_> {
                 let basis = format!("{links} NVLinks of {each:.2} GB/s");
                 return Ok((f64::from(links) * each, basis));
             }
-            Some(class @ (PathType::Mx | PathType::Xgmi)) if goes_direct => {
-                return Err(format!("{class} between them, whose ceiling is not known"));
+            Some(PathType::Mx) if goes_direct => {
+                return none("MetaXLink between them, whose ceiling is not known");
+            }
+            Some(PathType::Xgmi) if goes_direct => {
+                return none("xGMI between them, whose ceiling is not known");
             }
             _ => {}
         }
