@@ -1,19 +1,16 @@
 //! `tplens p2p compare`: which numbers of two files of links are the same, and why one is gone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use import::links::{
-    LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue, PeerState, TroubleKind, read,
-    renumbered as renumbered_name,
-};
+use import::links::{LinkEnds, LinkFile, LinkTrouble, LinkValue, PeerState, TroubleKind, read};
 use program::compare::{CompareFlags, Fact, Gone, Rules, Side, Value, compare};
 use program::outputs;
 use program::show::Show;
-use record::{Endpoint, PeerVerdict};
+use record::Endpoint;
 
 /// What is compared.
 #[derive(Debug, Args)]
@@ -34,8 +31,7 @@ pub(crate) struct CompareArgs {
 /// A file cannot be read, or only one is simulated.
 pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
     let opened = |path| read(path).map_err(|error| anyhow!("{error}"));
-    let a = opened(&args.a)?;
-    let b = renumbered(opened(&args.b)?, &a);
+    let (a, b) = (opened(&args.a)?, opened(&args.b)?);
     let is_worse = |(pair, is): &(&(usize, usize), &PeerState)| {
         let was = a.peers.get(*pair);
         was.is_some_and(|was| is.is_worse_than(*was))
@@ -52,67 +48,8 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
     outputs::comparison(&args.flags, &comparison, (&document, show), code)
 }
 
-/// B with its devices numbered as A numbers them, by PCI address, MIG instances by UUID, and by number where neither tells. Devices that
-/// one file alone has keep apart.
-fn renumbered(mut file: LinkFile, like: &LinkFile) -> LinkFile {
-    let (Some(theirs), Some(ours)) = (identities(&file.devices), identities(&like.devices)) else {
-        return file;
-    };
-    let matched = |(identity, number): (&String, &usize)| Some((*number, *ours.get(identity)?));
-    let mut known: BTreeMap<usize, usize> = theirs.iter().filter_map(matched).collect();
-    let known_of_a: BTreeSet<usize> = known.values().copied().collect();
-    // Of the devices whose identity only one file has, those of the same number are taken for one.
-    for number in ours.values().filter(|number| !known_of_a.contains(number)) {
-        if theirs.values().any(|other| other == number) {
-            known.entry(*number).or_insert(*number);
-        }
-    }
-    // One without gets a number above those of A, and a label that says whose it is.
-    let free = ours.values().max().map_or(0, |number| number + 1);
-    let number = |number: usize| known.get(&number).copied().unwrap_or(free + number);
-    let end = |end: Endpoint| match end {
-        Endpoint::Device(device) => Endpoint::Device(number(device)),
-        other => other,
-    };
-    for LinkValue { ends, .. } in &mut file.values {
-        (ends.from, ends.to) = (end(ends.from), end(ends.to));
-        ends.name = renumbered_name(&ends.name, number);
-    }
-    for trouble in &mut file.troubles {
-        trouble.ends = trouble.ends.map(|(from, to)| (end(from), end(to)));
-    }
-    let peers = std::mem::take(&mut file.peers).into_iter();
-    file.peers = peers
-        .map(|((from, to), state)| ((number(from), number(to)), state))
-        .collect();
-    let paths = std::mem::take(&mut file.paths).into_iter();
-    let ordered = |a: usize, b: usize| (a.min(b), a.max(b));
-    file.paths = paths
-        .map(|((a, b), path)| (ordered(number(a), number(b)), path))
-        .collect();
-    for device in &mut file.devices {
-        if !known.contains_key(&device.ordinal) {
-            device.label = format!("B's {}", device.label);
-        }
-        device.ordinal = number(device.ordinal);
-    }
-    file
-}
-
-/// The devices by what tells them apart on any day; `None` where one has nothing, or two have the same.
-fn identities(devices: &[LinkFacts]) -> Option<BTreeMap<String, usize>> {
-    let addresses: BTreeSet<_> = devices.iter().map(|device| device.address).collect();
-    let by_address = addresses.len() == devices.len();
-    let identity = |device: &LinkFacts| match by_address {
-        true => device.address.map(|address| address.to_string()),
-        false => device.uuid.clone(),
-    };
-    let all = devices
-        .iter()
-        .map(|device| Some((identity(device)?, device.ordinal)));
-    let all = all.collect::<Option<BTreeMap<String, usize>>>();
-    all.filter(|all| !all.is_empty() && all.len() == devices.len())
-}
+/// The path through host memory, which is not measured where access is direct.
+const STAGED: &str = "d2d_staged_ce";
 
 /// What B says of a number that it lacks.
 fn gone(value: &Value<LinkEnds>, file: &LinkFile) -> Gone {
@@ -124,50 +61,28 @@ fn gone(value: &Value<LinkEnds>, file: &LinkFile) -> Gone {
         });
         let roles = &trouble.roles;
         let its = roles.is_empty() || roles.iter().any(|role| role == number.role());
-        trouble.test.as_ref() == Some(&number.test) && its && same
-    };
-    let of_size = |trouble: &&LinkTrouble| {
         let sizes = trouble.bytes.zip(value.bytes);
-        sizes.is_none_or(|(found, wanted)| found == wanted)
+        let of_size = trouble.kind == TroubleKind::NotApplicable
+            || sizes.is_none_or(|(found, wanted)| found == wanted);
+        trouble.test.as_ref() == Some(&number.test) && its && same && of_size
     };
-    let about = || file.troubles.iter().filter(is_about);
-    let of_all = || about().find(|trouble| trouble.kind == TroubleKind::NotApplicable);
-    let Some(trouble) = about().find(of_size).or_else(of_all) else {
-        // The text of nvbandwidth does not say which test it waived, and a file that is not whole not what it lacks.
-        let is_vague =
-            |trouble: &&LinkTrouble| trouble.test.is_none() && trouble.kind != TroubleKind::Absent;
+    // The text of nvbandwidth does not say which test it waived, and a file that is not whole not what it lacks.
+    let is_vague =
+        |trouble: &&LinkTrouble| trouble.test.is_none() && trouble.kind != TroubleKind::Absent;
+    let Some(trouble) = file.troubles.iter().find(is_about) else {
         let vague = file.troubles.iter().find(is_vague);
         return vague.map_or(Gone::NotAsked, |trouble| Gone::Untried(trouble.to_string()));
     };
     let words = trouble.to_string();
+    let is_untried = file.without_peers || file.peers.values().any(|state| !state.is_tried());
     match trouble.kind {
-        TroubleKind::Failed | TroubleKind::Hang | TroubleKind::WrongData => Gone::Lost(words),
+        TroubleKind::NotApplicable if number.test == STAGED => Gone::NotAsked,
+        TroubleKind::NotApplicable if is_untried => Gone::Untried(words),
+        TroubleKind::Failed
+        | TroubleKind::Hang
+        | TroubleKind::WrongData
+        | TroubleKind::NotApplicable => Gone::Lost(words),
         TroubleKind::Absent | TroubleKind::Interrupted | TroubleKind::File => Gone::Untried(words),
-        TroubleKind::NotApplicable => not_applicable(number, file, words),
-    }
-}
-
-/// What does not apply between devices hangs on their peer access.
-fn not_applicable(number: &LinkEnds, file: &LinkFile, words: String) -> Gone {
-    let ends = [number.from, number.to];
-    let is_between = !ends.contains(&Endpoint::Host)
-        && (number.from != number.to || number.from == Endpoint::All);
-    let is_its =
-        |device: &usize| ends.contains(&Endpoint::All) || ends.contains(&Endpoint::Device(*device));
-    let pairs = file.peers.iter().filter(|_| is_between);
-    let pairs = pairs.filter(|((from, to), _)| is_its(from) && is_its(to));
-    let states: Vec<PeerState> = pairs.map(|(_, state)| *state).collect();
-    let is_direct = |state: &PeerState| *state == PeerState::Probed(PeerVerdict::Direct);
-    let is_refused = |state: &PeerState| state.is_tried() && !is_direct(state);
-    if !states.is_empty() && states.iter().all(is_direct) {
-        // A staged path is not measured where access is direct now.
-        Gone::NotAsked
-    } else if states.iter().any(is_refused) || !is_between {
-        Gone::Lost(words)
-    } else if file.without_peers || !states.is_empty() {
-        Gone::Untried(words)
-    } else {
-        Gone::Lost(words)
     }
 }
 
@@ -266,6 +181,8 @@ fn facts(file: &LinkFile, label: Label<'_>) -> Vec<Fact> {
     for device in &file.devices {
         let of = label(device.ordinal);
         fact("device", &of, &device.name);
+        let address = device.address.iter();
+        address.for_each(|address| fact("PCI address", &of, address));
         let link = device.link.iter();
         link.for_each(|link| fact("link under load", &of, link));
     }

@@ -6,7 +6,6 @@
 mod begun;
 mod cases;
 mod children;
-mod cli;
 mod compare;
 mod doctor;
 mod load;
@@ -16,15 +15,81 @@ mod numa;
 mod parent;
 mod topo;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use program::forms;
 use program::outputs::{self, ended, interruptible};
 use program::show::Show;
 use view::{Document, csv};
 
-use crate::cli::{Command, P2pCommand};
+use crate::compare::CompareArgs;
+use crate::doctor::DoctorArgs;
+use crate::load::LoadArgs;
+use crate::monitor::MonitorArgs;
+use crate::numa::NumaArgs;
+use crate::parent::RunArgs;
+use crate::topo::TopoArgs;
+
+/// What can be done with the links of a machine.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure links between host, GPUs and NUMA nodes
+    ///
+    /// Measures links: host and GPU, GPU and GPU, with intervals, the link each number went over, and the fraction of what that link can
+    /// carry.
+    #[command(args_conflicts_with_subcommands = true)]
+    P2p(Box<P2pArgs>),
+    /// Show the matrix of GPUs and NICs, slots and NUMA nodes
+    ///
+    /// Shows what is where: the matrix of GPUs and NICs, links, slots and NUMA nodes, of this machine or of a captured text.
+    Topo(TopoArgs),
+    /// Measure NUMA distance, bind programs, prove placement
+    ///
+    /// Measures how far host memory is from each GPU and node, proves where memory is, and starts programs bound to nodes.
+    Numa(Box<NumaArgs>),
+    /// Find what slows or breaks copies between GPUs
+    ///
+    /// Checks what slows or breaks copies between GPUs: IOMMU, ACS, links, limits, versions, variables.
+    ///
+    /// Exit code 1 where something is bad; 3 where nothing could be told or the backend that was asked for does not answer; 2 where
+    /// a GPU that was asked for is not there; else 0, also where there are warnings or rules that could not tell.
+    Doctor(DoctorArgs),
+    /// Watch links, clocks and power beside a load
+    ///
+    /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node while something else runs: a line of text for each reading on
+    /// a terminal, JSON lines elsewhere.
+    Monitor(MonitorArgs),
+}
+
+#[derive(Debug, Args)]
+struct P2pArgs {
+    #[command(subcommand)]
+    command: Option<P2pCommand>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum P2pCommand {
+    /// Prints what an earlier run measured, also one that was killed.
+    Show {
+        /// A result folder, a journal.jsonl or a record.json, or an output of nvbandwidth.
+        path: PathBuf,
+        /// Print CSV instead of tables.
+        #[arg(long)]
+        csv: bool,
+    },
+    /// Compares two runs, also those of nvbandwidth: which numbers are worse, the worst first.
+    ///
+    /// Exit code 1 where a number or peer access is worse or was lost; 3 where a part of A was not tried in B or nothing can be
+    /// compared; 2 where a file cannot be read or only one of them is simulated.
+    Compare(CompareArgs),
+    /// Loads devices for a while: writes and checks their memory, multiplies and adds, and counts what came out wrong.
+    ///
+    /// Exit code 5 where anything was wrong; 3 where a device failed or hung, or nothing could be loaded.
+    Load(LoadArgs),
+}
 
 /// Adds the commands to a command line.
 #[must_use]

@@ -18,7 +18,7 @@ use runner::Interrupt;
 
 use crate::begun::{Asked, Begun, DeviceArgs, RunningArgs, one_size};
 use crate::messages::{Finding, LoadRequest};
-use crate::parent::{JobEnd, Measurer, exit_code};
+use crate::parent::{Measurer, exit_code};
 
 /// Memory that is host memory is not all loaded by default.
 const HOST_BYTES: u64 = 64 << 20;
@@ -101,7 +101,7 @@ fn load(
     );
     for (position, end) in loaded(args, begun, interrupt).into_iter().enumerate() {
         let request = request(args, begun, &begun.found[position]);
-        for point in points(position, &request, end?)? {
+        for point in points(position, &request, end?) {
             if let Outcome::Failed { reason } = &point.outcome {
                 say!("{}: {reason}", labels[position]);
             }
@@ -114,7 +114,11 @@ fn load(
 }
 
 /// Loads all devices at once, each by a worker of its own; how each ended.
-fn loaded(args: &LoadArgs, begun: &Begun, interrupt: &Interrupt) -> Vec<Result<JobEnd, Stop>> {
+fn loaded(
+    args: &LoadArgs,
+    begun: &Begun,
+    interrupt: &Interrupt,
+) -> Vec<Result<Vec<Finding>, Break>> {
     let (backend, deadline) = (begun.chosen.backend, args.running.deadline);
     thread::scope(|scope| {
         let start = |found| {
@@ -130,7 +134,7 @@ fn loaded(args: &LoadArgs, begun: &Begun, interrupt: &Interrupt) -> Vec<Result<J
                 say!("{} of {} s", told.as_secs(), args.duration.as_secs());
             }
         }
-        let gone = |_| Err(Stop::Internal(anyhow!("a thread of the load failed")));
+        let gone = |_| Err(Stop::Internal(anyhow!("a thread of the load failed")).into());
         all.into_iter()
             .map(|thread| thread.join().unwrap_or_else(gone))
             .collect()
@@ -153,12 +157,12 @@ fn request(args: &LoadArgs, begun: &Begun, found: &Found) -> LoadRequest {
 }
 
 /// What memory and arithmetic of a device did.
-fn points(position: usize, request: &LoadRequest, end: JobEnd) -> Result<Vec<Point>, Break> {
+fn points(position: usize, request: &LoadRequest, found: Vec<Finding>) -> Vec<Point> {
     let link = |_: &[_]| LinkUse {
         basis: "within the device, over no link".to_owned(),
         ..LinkUse::default()
     };
-    let mut found = Finding::all(end, link).map_err(Break::Signal)?;
+    let mut found: Vec<Finding> = found.into_iter().map(|one| one.judged(link)).collect();
     if let [one] = &found[..] {
         found.push(Finding::without_numbers(one.outcome.clone()));
     }
@@ -180,9 +184,6 @@ fn points(position: usize, request: &LoadRequest, end: JobEnd) -> Result<Vec<Poi
         outcome: finding.outcome,
         caveats: finding.caveats.into_iter().filter(is_said).collect(),
     };
-    Ok([LOAD_MEMORY, LOAD_ARITHMETIC]
-        .into_iter()
-        .zip(found)
-        .map(point)
-        .collect())
+    let cases = [LOAD_MEMORY, LOAD_ARITHMETIC].into_iter();
+    cases.zip(found).map(point).collect()
 }

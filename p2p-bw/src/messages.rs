@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use inventory::Built;
 use record::caveat::Caveat;
 use record::plan::Plan;
-use record::{Endpoint, LinkReading, MonitorValues, Outcome, Placement, StepOutcome};
+use record::{Endpoint, Failure, LinkReading, MonitorValues, Outcome, Placement, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::{Case, Stream};
@@ -102,15 +102,17 @@ pub(crate) struct Finding {
     pub(crate) thread: Option<Placement>,
     pub(crate) caveats: Vec<Caveat>,
     /// What speaks against trying its devices again.
-    pub(crate) blame: Option<Blame>,
+    pub(crate) blame: Blame,
 }
 
-/// A hang, a crash or a loss.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Blame {
-    pub(crate) why: String,
-    /// Whether its process cannot be ended, so that the devices are given up at once.
-    pub(crate) at_once: bool,
+/// What speaks against devices after a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Blame {
+    Nothing,
+    /// A hang, a crash or a loss.
+    Failure,
+    /// Its process cannot be ended, so that the devices are given up at once.
+    Unkillable,
 }
 
 impl Finding {
@@ -120,28 +122,19 @@ impl Finding {
             outcome,
             thread: None,
             caveats: Vec::new(),
-            blame: None,
+            blame: Blame::Nothing,
         }
     }
 
-    /// A crash or a loss.
-    pub(crate) fn crashed(why: String) -> Self {
-        let reason = why.clone().into();
+    /// A failure, a crash or a loss where it `is_lost`.
+    pub(crate) fn failed(reason: Failure, is_lost: bool) -> Self {
+        let blame = match is_lost {
+            true => Blame::Failure,
+            false => Blame::Nothing,
+        };
         Self {
-            blame: Some(Blame {
-                why,
-                at_once: false,
-            }),
+            blame,
             ..Self::without_numbers(Outcome::Failed { reason })
-        }
-    }
-
-    /// A hang, after which the devices are given up `at_once` where its process cannot be ended.
-    pub(crate) fn hang(doing: String, at_once: bool) -> Self {
-        let why = doing.clone();
-        Self {
-            blame: Some(Blame { why, at_once }),
-            ..Self::without_numbers(Outcome::Hang { doing })
         }
     }
 }

@@ -86,7 +86,7 @@ fn cases(kind: &str, group: Group) -> &'static [&'static str] {
         ("h2d_pageable", _) => &["h2d_pageable_ce"],
         ("d2h_pageable", _) => &["d2h_pageable_ce"],
         ("bidirectional", _) => &["h2d_pinned_ce", "d2h_pinned_ce", "host_bidir_pinned_ce"],
-        ("p2p_staged", _) => &["d2d_staged_ce", "d2d_driver_staged_ce"],
+        ("p2p_staged", _) => &["d2d_staged_ce"],
         (_, Group::HostLinks) => &["h2d_pinned_ce", "d2h_pinned_ce"],
         (_, Group::PeerLinks) => &["d2d_write_ce"],
         _ => &[],

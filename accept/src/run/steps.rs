@@ -121,14 +121,14 @@ const HOST_CASES: &str =
     "h2d_pinned_ce,d2h_pinned_ce,h2d_pageable_ce,d2h_pageable_ce,host_bidir_pinned_ce";
 
 /// Copies between devices: direct where they can be, through the host where not.
-const PEER_CASES: &str = "d2d_write_ce,d2d_staged_ce,d2d_driver_staged_ce";
+const PEER_CASES: &str = "d2d_write_ce,d2d_staged_ce";
 
 /// Several copies at once.
 const GROUP_CASES: &str = "host_to_all_ce,all_to_host_ce,ring_ce";
 
 /// One round of a soak's load, of several devices and of one.
 const SOAK_CASES: [&str; 2] = [
-    "h2d_pinned_ce,d2h_pinned_ce,d2d_write_ce,d2d_driver_staged_ce,host_to_all_ce,all_to_host_ce,ring_ce",
+    "h2d_pinned_ce,d2h_pinned_ce,d2d_write_ce,d2d_staged_ce,host_to_all_ce,all_to_host_ce,ring_ce",
     "h2d_pinned_ce,d2h_pinned_ce",
 ];
 

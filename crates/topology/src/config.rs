@@ -1,29 +1,20 @@
-//! [`Config`]: what is read of a function's configuration space: payload and read request sizes, the link's power saving, and of a port
-//! whether Access Control Services send packets from one device to another up to the root complex.
+//! [`Config`]: what is read of a function's configuration space: the payload size, and of a port whether Access Control Services send
+//! packets from one device to another up to the root complex.
 //!
 //! Only the superuser may read beyond the first 64 bytes of a function's `config` file; for others there is no answer.
-
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::fact::Fact;
-use crate::pci::attribute;
 use crate::{PciAddress, PciDevice, Sysfs};
 
 /// What is read of a function by those who are not root.
 const STANDARD_HEADER: usize = 64;
 /// PCI Local Bus Specification 3.0, section 6.7: where the list of capabilities starts.
 const CAPABILITIES_POINTER: usize = 0x34;
-/// PCI Express Base Specification 3.0, section 7.8: number of the PCI Express capability, and registers in it: capabilities
-/// (device type in bits 7:4), device capabilities, device control, link control.
+/// PCI Express Base Specification 3.0, section 7.8: number of the PCI Express capability, and the device control register in it.
 const PCI_EXPRESS: u8 = 0x10;
-const TYPE: usize = 2;
-const DEVICE_CAPABILITIES: usize = 4;
 const DEVICE_CONTROL: usize = 8;
-const LINK_CONTROL: usize = 0x10;
-/// Device types without a link: integrated endpoint and event collector of a root complex (same, table 7-2).
-const WITHOUT_LINK: [u16; 2] = [0x9, 0xa];
 /// Where extended capabilities start (same, section 7.9).
 const EXTENDED: usize = 0x100;
 /// Number of the ACS capability, and where its control register lies in it (same, section 7.16).
@@ -31,53 +22,6 @@ const ACS: u32 = 0x000d;
 const ACS_CONTROL: usize = 6;
 /// P2P Request Redirect, P2P Completion Redirect, Upstream Forwarding (same, section 7.16.3).
 const REDIRECTS: u16 = 0x04 | 0x08 | 0x10;
-
-/// What is set on one function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PcieSettings {
-    /// Largest payload of a packet that it sends, in bytes (MPS); `None` where the code is a reserved one.
-    pub max_payload_bytes: Option<u32>,
-    /// Largest payload that it could be set to.
-    pub max_payload_supported_bytes: Option<u32>,
-    /// Largest read that it asks for, in bytes (MRRS); `None` where the code is a reserved one.
-    pub max_read_request_bytes: Option<u32>,
-}
-
-/// Active State Power Management of the link above a function: the states that it may go to by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aspm {
-    /// None.
-    Off,
-    /// L0s, left again within a microsecond or so.
-    L0s,
-    /// L1, left again within some tens of microseconds.
-    L1,
-    /// Both.
-    L0sL1,
-}
-
-impl Aspm {
-    fn of(l0s: bool, l1: bool) -> Self {
-        match (l0s, l1) {
-            (false, false) => Self::Off,
-            (true, false) => Self::L0s,
-            (false, true) => Self::L1,
-            (true, true) => Self::L0sL1,
-        }
-    }
-}
-
-impl fmt::Display for Aspm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Off => "off",
-            Self::L0s => "L0s",
-            Self::L1 => "L1",
-            Self::L0sL1 => "L0s and L1",
-        })
-    }
-}
 
 /// A port on the path between two devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,10 +74,7 @@ pub(crate) fn ports_between(
 ///
 /// `None` where any of them does not say, as without superuser rights or in a virtual machine.
 pub fn max_payload_bytes(sysfs: &Sysfs, device: &PciDevice) -> Option<u32> {
-    let limit = |&address: &PciAddress| {
-        let settings = Config::read(sysfs, address).settings();
-        settings.known()?.max_payload_bytes
-    };
+    let limit = |&address: &PciAddress| Config::read(sysfs, address).max_payload_bytes();
     let hops = device.chain.iter().chain([&device.address]);
     let limits: Option<Vec<u32>> = hops.map(limit).collect();
     limits?.into_iter().min()
@@ -158,46 +99,11 @@ impl Config {
         })
     }
 
-    /// What is set on the function.
-    pub(crate) fn settings(&self) -> Fact<PcieSettings> {
-        let settings = |express: &[u8]| {
-            let (capabilities, control) = (
-                word(express, DEVICE_CAPABILITIES)?,
-                word(express, DEVICE_CONTROL)?,
-            );
-            Ok(PcieSettings {
-                max_payload_bytes: bytes_of(control >> 5),
-                max_payload_supported_bytes: bytes_of(capabilities),
-                max_read_request_bytes: bytes_of(control >> 12),
-            })
-        };
-        self.express().and_then(settings).into()
-    }
-
-    /// Power saving of the link above the function: its link control register, else what the kernel lets everybody read.
-    pub(crate) fn aspm(&self, sysfs: &Sysfs, address: PciAddress) -> Fact<Aspm> {
-        let of_register = |express: &[u8]| {
-            if WITHOUT_LINK.contains(&(word(express, TYPE)? >> 4 & 0xf)) {
-                return Err("it has no link");
-            }
-            let control = word(express, LINK_CONTROL)?;
-            Ok(Aspm::of(control & 1 != 0, control & 2 != 0))
-        };
-        // Of an endpoint whose link has such a state (Documentation/ABI/testing/sysfs-bus-pci).
-        let shown = |state: &str| {
-            let text = attribute(sysfs, address, &format!("link/{state}_aspm"))?;
-            ["0", "1"].iter().position(|known| *known == text)
-        };
-        match (
-            self.express().and_then(of_register),
-            shown("l0s"),
-            shown("l1"),
-        ) {
-            (Err(_), l0s, l1) if l0s.or(l1).is_some() => {
-                Fact::Known(Aspm::of(l0s == Some(1), l1 == Some(1)))
-            }
-            (aspm, ..) => aspm.into(),
-        }
+    /// Largest payload of a packet that the function sends; `None` also where the code is a reserved one.
+    fn max_payload_bytes(&self) -> Option<u32> {
+        let control = word(self.express()?, DEVICE_CONTROL).ok()?;
+        let code = control >> 5 & 7;
+        (code <= 5).then(|| 128 << code)
     }
 
     /// The ACS control register; the inner `None` is a port without ACS.
@@ -210,18 +116,18 @@ impl Config {
     }
 
     /// The PCI Express capability and what is behind it.
-    fn express(&self) -> Result<&[u8], &'static str> {
-        let config = self.bytes()?;
+    fn express(&self) -> Option<&[u8]> {
+        let config = self.bytes().ok()?;
         let mut at = usize::from(config[CAPABILITIES_POINTER] & !3);
         // The list lies in the 192 bytes after the header, so a longer walk is a loop.
         for _ in 0..48 {
             match config.get(at..at + 2).filter(|_| at >= STANDARD_HEADER) {
-                Some([PCI_EXPRESS, _]) => return Ok(&config[at..]),
+                Some([PCI_EXPRESS, _]) => return Some(&config[at..]),
                 Some(other) => at = usize::from(other[1] & !3),
                 None => break,
             }
         }
-        Err("it has no PCI Express capability")
+        None
     }
 }
 
@@ -233,12 +139,6 @@ fn word(bytes: &[u8], at: usize) -> Result<u16, &'static str> {
     found
         .map(u16::from_le_bytes)
         .ok_or("its configuration space is cut short")
-}
-
-/// The size of a code of three bits; 6 and 7 are reserved.
-fn bytes_of(code: u16) -> Option<u32> {
-    let code = code & 7;
-    (code <= 5).then(|| 128 << code)
 }
 
 fn acs(config: &[u8]) -> Result<Option<u16>, &'static str> {
@@ -275,16 +175,14 @@ fn acs(config: &[u8]) -> Result<Option<u16>, &'static str> {
 mod tests {
     use super::*;
 
-    /// Power management at 0x40, PCI Express at 0x60: an endpoint (type 0) that supports 512 bytes (code 2), with these controls; advanced
+    /// Power management at 0x40, PCI Express at 0x60: an endpoint with this control; advanced
     /// error reporting (1) at 0x100 and ACS at 0x148.
-    fn config(device_control: u16, link_control: u8, acs: u16) -> Vec<u8> {
+    fn config(device_control: u16, acs: u16) -> Vec<u8> {
         let mut config = vec![0; 4096];
         config[0x34] = 0x40;
         config[0x40..0x42].copy_from_slice(&[0x01, 0x60]);
         config[0x60] = 0x10;
-        config[0x64] = 2;
         config[0x68..0x6a].copy_from_slice(&device_control.to_le_bytes());
-        config[0x70] = link_control;
         // Bits 15:0 the number, 19:16 the version, 31:20 the next: 0x148.
         config[0x100..0x104].copy_from_slice(&0x1482_0001_u32.to_le_bytes());
         config[0x148..0x14c].copy_from_slice(&0x0001_000d_u32.to_le_bytes());
@@ -296,7 +194,7 @@ mod tests {
         Config::of(Some(config.to_vec()))
     }
 
-    fn why<T: fmt::Debug>(fact: Fact<T>) -> String {
+    fn why<T: std::fmt::Debug>(fact: Fact<T>) -> String {
         match fact {
             Fact::Unknown(why) => why,
             Fact::Known(known) => panic!("{known:?}"),
@@ -305,35 +203,10 @@ mod tests {
 
     #[test]
     fn sizes_are_128_shifted_by_their_codes() {
-        // 0x2930: bits 7:5 are 1, 128 << 1 = 256; bits 14:12 are 2, 128 << 2 = 512. The support's code 2 is 512.
-        let known = PcieSettings {
-            max_payload_bytes: Some(256),
-            max_payload_supported_bytes: Some(512),
-            max_read_request_bytes: Some(512),
-        };
-        assert_eq!(of(&config(0x2930, 0, 0)).settings(), Fact::Known(known));
-        // Code 7 of a read request, and 5, which is 4096.
-        for (control, read) in [(0x7000, None), (0x5000, Some(4096))] {
-            let found = of(&config(control, 0, 0)).settings();
-            assert_eq!(found.known().unwrap().max_read_request_bytes, read);
+        // 0x2930: bits 7:5 are 1, 128 << 1 = 256; code 7 is reserved.
+        for (control, bytes) in [(0x2930, Some(256)), (0x00a0, Some(4096)), (0x00e0, None)] {
+            assert_eq!(of(&config(control, 0)).max_payload_bytes(), bytes);
         }
-    }
-
-    #[test]
-    fn two_bits_say_which_states_the_link_goes_to() {
-        let aspm =
-            |config: &[u8]| of(config).aspm(&Sysfs::at("/nonexistent"), "21:00.0".parse().unwrap());
-        for (bits, expected) in [
-            (0x40, Aspm::Off),
-            (0x41, Aspm::L0s),
-            (0x42, Aspm::L1),
-            (0x43, Aspm::L0sL1),
-        ] {
-            assert_eq!(aspm(&config(0, bits, 0)), Fact::Known(expected));
-        }
-        let mut integrated = config(0, 3, 0);
-        integrated[0x62] = 0x90;
-        assert!(why(aspm(&integrated)).contains("no link"));
     }
 
     #[test]
@@ -347,11 +220,11 @@ mod tests {
             (0x63, false),
             (0x00, false),
         ] {
-            let found = of(&config(0, 0, control)).acs();
+            let found = of(&config(0, control)).acs();
             assert_eq!(redirects(&found), Some(expected), "{control:#x}");
         }
         // The list ends before it.
-        let mut without = config(0, 0, 0x1d);
+        let mut without = config(0, 0x1d);
         without[0x103] = 0;
         without[0x102] = 2;
         assert_eq!(of(&without).acs(), Fact::Known(None));
@@ -360,12 +233,12 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_has_its_reason() {
-        assert!(why(Config::of(None).settings()).contains("not shown"));
-        assert!(why(of(&[0; 256]).settings()).contains("no PCI Express"));
-        let whole = config(0x2930, 0, 0x1d);
-        assert!(why(of(&whole[..0x69]).settings()).contains("cut short"));
+        assert!(why(Config::of(None).acs()).contains("not shown"));
+        assert_eq!(of(&[0; 256]).max_payload_bytes(), None);
+        let whole = config(0x2930, 0x1d);
+        assert_eq!(of(&whole[..0x69]).max_payload_bytes(), None);
         for length in [0, 64] {
-            assert!(why(of(&whole[..length]).settings()).contains("needs root"));
+            assert_eq!(of(&whole[..length]).max_payload_bytes(), None);
             assert!(why(of(&whole[..length]).acs()).contains("needs root"));
         }
         assert!(why(of(&whole[..256]).acs()).contains("not shown"));
@@ -378,10 +251,10 @@ mod tests {
 
     #[test]
     fn a_list_that_leads_back_ends() {
-        let mut looped = config(0x2930, 0, 0x1d);
+        let mut looped = config(0x2930, 0x1d);
         looped[0x41] = 0x40;
         looped[0x100..0x104].copy_from_slice(&0x1002_0001_u32.to_le_bytes());
-        assert_eq!(of(&looped).settings().known(), None);
+        assert_eq!(of(&looped).max_payload_bytes(), None);
         assert_eq!(redirects(&of(&looped).acs()), None);
         assert_eq!(redirects(&of(&[0xff; 4096]).acs()), None);
     }

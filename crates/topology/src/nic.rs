@@ -22,21 +22,10 @@ pub struct Nic {
     pub driver: Option<String>,
     /// Whether it is a virtual function of another one that is shown, too.
     pub is_virtual: bool,
-    /// Its network interfaces.
-    pub interfaces: Vec<Interface>,
+    /// Its network interfaces, such as `eth0`.
+    pub interfaces: Vec<String>,
     /// Its RDMA devices, mostly one.
     pub rdma: Vec<RdmaDevice>,
-}
-
-/// A network interface.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interface {
-    /// Its name, such as `eth0`.
-    pub name: String,
-    /// The kernel's word, such as `up` or `down`.
-    pub state: Option<String>,
-    /// Its rate in Mbit/s; `None` where it has none, as without a link or on a virtual card.
-    pub mbit_per_s: Option<u64>,
 }
 
 /// An RDMA device.
@@ -108,7 +97,7 @@ impl Nic {
     #[must_use]
     pub fn label(&self) -> Option<String> {
         let rdma = self.rdma.iter().map(|device| device.name.as_str());
-        let interfaces = self.interfaces.iter().map(|own| own.name.as_str());
+        let interfaces = self.interfaces.iter().map(String::as_str);
         let names: Vec<&str> = match self.rdma.is_empty() {
             true => interfaces.collect(),
             false => rdma.collect(),
@@ -184,30 +173,10 @@ pub(crate) fn is_network(pci: &PciDevice) -> bool {
 }
 
 /// The interfaces of a function; those of a virtio card lie one folder below it.
-fn interfaces(sysfs: &Sysfs, folder: &str) -> Vec<Interface> {
-    let below = sysfs
-        .names(folder)
-        .into_iter()
-        .filter(|name| name.starts_with("virtio"));
-    let folders =
-        std::iter::once(folder.to_owned()).chain(below.map(|name| format!("{folder}/{name}")));
-    folders
-        .flat_map(|folder| {
-            let names = sysfs.names(format!("{folder}/net"));
-            names
-                .into_iter()
-                .map(move |name| (format!("{folder}/net/{name}"), name))
-        })
-        .map(|(folder, name)| Interface {
-            name,
-            state: sysfs
-                .read_text(format!("{folder}/operstate"))
-                .filter(|text| !text.is_empty()),
-            // -1 where there is no rate; the file cannot be read while the link is down.
-            mbit_per_s: sysfs
-                .read_text(format!("{folder}/speed"))
-                .and_then(|text| text.parse().ok())
-                .filter(|rate| *rate > 0),
-        })
-        .collect()
+fn interfaces(sysfs: &Sysfs, folder: &str) -> Vec<String> {
+    let mut below = sysfs.names(folder);
+    below.retain(|name| name.starts_with("virtio"));
+    let own = std::iter::once(format!("{folder}/net"));
+    let folders = own.chain(below.iter().map(|name| format!("{folder}/{name}/net")));
+    folders.flat_map(|folder| sysfs.names(folder)).collect()
 }

@@ -1,10 +1,10 @@
-//! [`PciTree`]: every function on PCI Express with its link, its settings, and of bridges the ACS control.
+//! [`PciTree`]: every function on PCI Express with its link, and of bridges the ACS control.
 //!
 //! [`crate::Machine`] has the GPUs alone, because it stands in records; this is read apart, and only where it is shown.
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{self, Aspm, Config, PcieSettings};
+use crate::config::{self, Config};
 use crate::fact::Fact;
 use crate::faults::AerCounters;
 use crate::pci::addresses;
@@ -34,10 +34,6 @@ pub struct PciFunction {
     pub current: Option<PcieLink>,
     /// The best its end of the link can do; `None` where the kernel does not say.
     pub maximum: Option<PcieLink>,
-    /// Payload and read request sizes.
-    pub settings: Fact<PcieSettings>,
-    /// The states that its link goes to by itself.
-    pub aspm: Fact<Aspm>,
     /// Of a bridge the ACS control register, in which [`crate::AcsPort::redirects`] reads; the inner `None` is a port without ACS.
     pub acs: Option<Fact<Option<u16>>>,
     /// Errors so far; `None` where the kernel counts none.
@@ -79,17 +75,14 @@ impl PciTree {
 impl PciFunction {
     fn read(sysfs: &Sysfs, is_guest: bool, pci: PciDevice) -> Self {
         let address = pci.address;
-        let config = Config::read(sysfs, address);
         let acs = || match is_guest {
             true => Fact::unknown("a guest's ports are its hypervisor's"),
-            false => config.acs(),
+            false => Config::read(sysfs, address).acs(),
         };
         Self {
             driver: sysfs.link_name(format!("sys/bus/pci/devices/{address}/driver")),
             current: slot::read(sysfs, address, "current"),
             maximum: slot::read(sysfs, address, "max"),
-            settings: config.settings(),
-            aspm: config.aspm(sysfs, address),
             acs: (pci.class >> 8 == BRIDGE).then(acs),
             aer: AerCounters::read(sysfs, address),
             pci,

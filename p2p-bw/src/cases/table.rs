@@ -17,8 +17,6 @@ pub(crate) enum Pattern {
     PeerBothWays(Issuer),
     /// Device, pinned host memory, device: a pipeline of ours.
     Staged,
-    /// The driver's own copy between devices that have no peer access.
-    DriverStaged,
     /// Host memory to every device at once.
     HostToAll,
     /// Every device to host memory at once.
@@ -30,11 +28,11 @@ pub(crate) enum Pattern {
 }
 
 /// The host memory of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Memory {
-    /// Locked in place.
+    /// Locked by the driver.
     Pinned,
-    /// Ordinary memory.
+    /// Ordinary memory, which the driver stages or pins on the fly.
     Pageable,
 }
 
@@ -79,7 +77,7 @@ impl Pattern {
 
     /// Whether bytes go from one device to another, by whatever way.
     pub(crate) fn joins_devices(self) -> bool {
-        self.uses_peer_access() || matches!(self, Self::Staged | Self::DriverStaged)
+        self.uses_peer_access() || self == Self::Staged
     }
 
     /// The host memory that it uses; that of the groups is pinned.
@@ -132,8 +130,8 @@ macro_rules! table {
 use Issuer::{Destination, Source};
 use Memory::{Pageable, Pinned};
 use Pattern::{
-    AllPairs, AllToHost, DeviceToHost, DriverStaged, HostBothWays, HostToAll, HostToDevice, Local,
-    Peer, PeerBothWays, Ring, Staged,
+    AllPairs, AllToHost, DeviceToHost, HostBothWays, HostToAll, HostToDevice, Local, Peer,
+    PeerBothWays, Ring, Staged,
 };
 
 // `ce` is the copy engine, on the host backend a CPU core; `sm` a kernel on all multiprocessors, for the chases one thread.
@@ -149,7 +147,6 @@ table! {
     "d2d_bidir_write", PeerBothWays(Source), Bandwidth, [Copy "ce" false, Kernel "sm" false], "both ways between two devices at once, issued by the sources, equal sizes";
     "d2d_bidir_read", PeerBothWays(Destination), Bandwidth, [Copy "ce" false, Kernel "sm" false], "both ways between two devices at once, issued by the destinations, equal sizes";
     "d2d_staged", Staged, Bandwidth, [Copy "ce" true], "device to device through pinned host memory, pipelined in 4 buffers, where peer access is absent or off";
-    "d2d_driver_staged", DriverStaged, Bandwidth, [Copy "ce" false], "device to device by the driver's own copy, where peer access is absent or off";
     "host_to_all", HostToAll, Bandwidth, [Copy "ce" false, Kernel "sm" false], "host to every device at once, pinned memory";
     "all_to_host", AllToHost, Bandwidth, [Copy "ce" false, Kernel "sm" false], "every device to host at once, pinned memory";
     "ring", Ring, Bandwidth, [Copy "ce" false, Kernel "sm" false], "every device to the next at once, issued by the sources";

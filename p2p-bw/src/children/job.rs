@@ -17,7 +17,7 @@ use super::lanes::{Lanes, Transfer, Work};
 use super::relay::Relay;
 use super::{placed, series};
 use crate::cases::{Case, Engine, Measures, Memory, Pattern, Stream};
-use crate::messages::{Finding, Job};
+use crate::messages::{Blame, Finding, Job};
 
 /// Small copies in one sample: as many as the field's tools take.
 const SMALL_COPIES: u32 = 100;
@@ -80,7 +80,11 @@ impl<B: Backend> Run<'_, B> {
             }
         }
         let mut lanes = self.allocate()?;
-        self.set_access(&devices)?;
+        // This way only, as the other may be denied, or hang.
+        for (accessor, peer) in self.accesses()? {
+            self.bench.doing("enabling peer access");
+            accessor.enable_peer(&peer)?;
+        }
         for reason in devices.iter().filter_map(Device::binding_refused) {
             let unbound = Caveat::PlacementUnproven { reason };
             if !self.caveats.contains(&unbound) {
@@ -138,7 +142,7 @@ impl<B: Backend> Run<'_, B> {
             ),
             thread,
             caveats: self.caveats,
-            blame: None,
+            blame: Blame::Nothing,
         })
     }
 
@@ -176,9 +180,7 @@ impl<B: Backend> Run<'_, B> {
     /// Allocates on the wanted nodes; where the kernel refuses that, without, and says so.
     fn allocate(&mut self) -> Result<Lanes<B::Device>> {
         // Where the driver itself moves bytes through host memory it may wait for a stream, and that for the gate.
-        let pattern = self.case.pattern;
-        let may_spin =
-            pattern != Pattern::DriverStaged && pattern.memory() != Some(Memory::Pageable);
+        let may_spin = self.case.pattern.memory() != Some(Memory::Pageable);
         let transfers = match self.transfers(true) {
             Err(DeviceError::HostMemory(
                 refused @ (NumaError::Bind { .. } | NumaError::Policy { .. }),
@@ -273,21 +275,6 @@ impl<B: Backend> Run<'_, B> {
         let device = self.bench.device(issuer)?;
         let memory = device.alloc_host(kind, self.bytes, node)?;
         Ok(Rc::new(End::Host(memory, node)))
-    }
-
-    /// Lets the devices reach what they need, this way only, as the other may be denied, or hang; nothing where the driver is to stage.
-    fn set_access(&mut self, devices: &[B::Device]) -> Result<()> {
-        if self.case.pattern == Pattern::DriverStaged
-            && let [a, b] = devices
-        {
-            a.disable_peer(b)?;
-            b.disable_peer(a)?;
-        }
-        for (accessor, peer) in self.accesses()? {
-            self.bench.doing("enabling peer access");
-            accessor.enable_peer(&peer)?;
-        }
-        Ok(())
     }
 
     /// The devices that reach each other's memory.

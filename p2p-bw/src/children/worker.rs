@@ -68,13 +68,7 @@ fn not_measured<B: Backend>(error: &DeviceError) -> Finding {
     if is_skipped {
         return Finding::without_numbers(Outcome::Skipped { reason });
     }
-    let lost = error
-        .is_lost()
-        .then(|| Finding::crashed(reason.detail.clone()));
-    Finding {
-        blame: lost.and_then(|lost| lost.blame),
-        ..Finding::without_numbers(Outcome::Failed { reason })
-    }
+    Finding::failed(reason, error.is_lost())
 }
 
 #[cfg(test)]

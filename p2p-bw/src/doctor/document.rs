@@ -1,6 +1,8 @@
 //! The findings of `doctor` as a document: what is wrong first, each with what to do.
 
-use doctor::{Finding, RULES, Verdict, Version};
+use std::collections::BTreeMap;
+
+use doctor::{Finding, Verdict, Version};
 use serde::Serialize;
 use view::{Block, Document, Item, Next, Section, Table, Tone, codes};
 
@@ -16,20 +18,11 @@ pub(super) struct Shown {
     /// What drivers and libraries say of themselves.
     pub(super) versions: Vec<Version>,
     /// How many findings there are of each verdict.
-    pub(super) counts: Counts,
+    pub(super) counts: BTreeMap<Verdict, usize>,
     /// The findings, the worst first.
     pub(super) findings: Vec<Finding>,
     /// Rules that found nothing to look at.
     pub(super) not_applicable: Vec<&'static str>,
-}
-
-/// How many findings there are of each verdict.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Counts {
-    pub(super) bad: usize,
-    pub(super) warn: usize,
-    pub(super) cannot_tell: usize,
-    pub(super) ok: usize,
 }
 
 /// Things to do that a screen lists.
@@ -38,18 +31,18 @@ const MOST: usize = 4;
 /// The command that reads links under load.
 const WATCH: &str = "tplens monitor";
 
-/// All findings; those that are ok as a count, or as a detail.
+/// All findings; those that are ok as a count, and as a detail.
 ///
 /// Commands to go on with are for the simulated machine that was asked for, if it was one.
-pub(super) fn document(shown: &Shown, with_all: bool, sim: Option<&str>) -> Document {
+pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
     let counts = &shown.counts;
-    let tone = match (counts.bad, counts.warn) {
+    let tone = match (counts[&Verdict::Bad], counts[&Verdict::Warn]) {
         (0, 0) => Tone::Good,
         (0, _) => Tone::Warning,
         _ => Tone::Bad,
     };
-    let unread = match counts.cannot_tell {
+    let unread = match counts[&Verdict::Unknown] {
         0 => String::new(),
         count => format!("; {count} could not be read (-v)"),
     };
@@ -75,10 +68,7 @@ pub(super) fn document(shown: &Shown, with_all: bool, sim: Option<&str>) -> Docu
     let of = |verdict| vec![Block::Table(table(&groups(shown, &[verdict])))];
     let mut sections = vec![
         Section::detail("Could not be read", of(Verdict::Unknown)),
-        Section {
-            detail: !with_all,
-            ..Section::new("Ok", of(Verdict::Ok))
-        },
+        Section::detail("Ok", of(Verdict::Ok)),
     ];
     if !shown.not_applicable.is_empty() {
         let rules = Block::Paragraph(shown.not_applicable.join(", "));
@@ -93,7 +83,7 @@ pub(super) fn document(shown: &Shown, with_all: bool, sim: Option<&str>) -> Docu
             .simulated
             .then(|| shown.source.replace("simulated machine ", "")),
         tone,
-        answer: vec![format!("{head}: {} ok{unread}.", counts.ok)],
+        answer: vec![format!("{head}: {} ok{unread}.", counts[&Verdict::Ok])],
         findings: faults.iter().map(Group::item).collect(),
         next,
         sections,
@@ -170,23 +160,10 @@ fn table(groups: &[Group<'_>]) -> Table {
     table
 }
 
-/// The rules, or some of them, with what each looks at.
-pub(super) fn rules(only: &[&str]) -> Document {
-    let mut table = Table::under(["rule", "looks at"]);
-    for rule in RULES {
-        if only.is_empty() || only.contains(&rule.id) {
-            table.row([rule.id.to_owned(), codes::line(rule.id).to_owned()]);
-        }
-    }
-    Document {
-        title: "Rules".to_owned(),
-        sections: vec![Section::new("", vec![Block::Table(table)])],
-        ..Document::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use doctor::RULES;
+
     use super::*;
 
     #[test]

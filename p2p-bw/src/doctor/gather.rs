@@ -40,18 +40,6 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_enum, default_value_t = BackendArg::Auto, conflicts_with = "root")]
     backend: BackendArg,
 
-    /// Only these rules, by id, separated by commas; see --list.
-    #[arg(long, value_name = "ID,..", value_delimiter = ',')]
-    pub(super) only: Vec<String>,
-
-    /// Show what is ok, too, instead of a count of it.
-    #[arg(long)]
-    pub(super) all: bool,
-
-    /// List the rules with what each reads, and look at nothing.
-    #[arg(long)]
-    pub(super) list: bool,
-
     /// Print JSON instead of text.
     #[arg(long)]
     pub(super) json: bool,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use record::{MonitorCpu, MonitorLine, MonitorProcess, NodeUse};
 use topology::{Machine, NumaNode, Sysfs};
 
-use super::stream::ns;
+use super::ns;
 
 /// Processes under watch.
 pub(super) struct Processes {

@@ -1,23 +1,25 @@
 //! A monitor from its command line to its last line: finds the devices, writes the header, keeps time.
 
 use std::io::{self, IsTerminal as _};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::anyhow;
 use clap::Args;
 use inventory::Built;
 use program::command_line::seconds;
+use program::outputs::printed;
 use program::{Stop, provenance, signal_name, sim};
 use record::{
     LinkDevice, MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
     MonitorLine, MonitorSample, exit,
 };
-use runner::{Interrupt, Signal};
+use runner::Interrupt;
 use rustix::param::clock_ticks_per_second;
 use topology::Sysfs;
 
+use super::ns;
 use super::processes::Processes;
-use super::stream::{Stream, Ticks, ns};
+use super::text::text;
 use super::watch::{Came, Watch};
 use crate::begun::{Begun, DeviceArgs};
 use crate::messages::{Answer, SamplerReply, What};
@@ -81,7 +83,7 @@ pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop>
 
 fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u8, Stop> {
     let backend = begun.chosen.backend;
-    let gaps = first_answers(watch, backend)?;
+    let unavailable = first_answers(watch, backend)?;
     // Processes are those of this machine, on a simulated machine, too.
     let processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second());
     let processes = processes.map_err(Stop::Usage)?;
@@ -95,12 +97,13 @@ fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u
         node: device.node,
         mig: device.mig,
     };
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let header = MonitorHeader {
         schema: MONITOR_SCHEMA,
         program: env!("CARGO_PKG_NAME").to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: provenance::now(),
-        started_unix_ns: None,
+        started_unix_ns: since.ok().map(ns),
         boot_id: begun.machine.boot_id.clone(),
         hz,
         duration_s: args.duration.map(|duration| duration.as_secs_f64()),
@@ -108,18 +111,20 @@ fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u
         backend: inventory::backend(&begun.chosen),
         devices: begun.devices.iter().cloned().map(device).collect(),
         processes: processes.list(),
-        unavailable: gaps,
+        unavailable,
     };
-    let session = Stream::begin(header, is_read_along).and_then(|stream| {
-        let mut session = Session {
-            stream,
-            watch,
-            processes,
-            backend,
-        };
-        session.keep_time(Ticks::new(hz), args.duration.unwrap_or(Duration::MAX))
-    });
-    session.or_else(|error| match error.kind() {
+    let mut session = Session {
+        start: Instant::now(),
+        header,
+        is_read_along,
+        samples: 0,
+        late: 0,
+        watch,
+        processes,
+        backend,
+    };
+    let code = session.keep_time(args.duration.unwrap_or(Duration::MAX));
+    code.or_else(|error| match error.kind() {
         // As with `| head`; no failure.
         io::ErrorKind::BrokenPipe => Ok(exit::DONE),
         _ => Err(Stop::Internal(anyhow!(
@@ -132,21 +137,24 @@ fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u
 fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
     let mut gaps = Vec::new();
     (0..watch.devices()).for_each(|device| watch.ask(device, What::Values));
-    let ended = taken(watch, Instant::now() + FIRST, true, |reply, _| {
-        let device = reply.device;
-        if let Answer::Values(_, missing) = reply.answer {
-            gaps.extend(missing.into_iter().map(|(key, reason)| MonitorGap {
-                device,
-                key: Some(key),
-                reason,
-            }));
+    let until = Instant::now() + FIRST;
+    while watch.is_waiting() {
+        let left = until.saturating_duration_since(Instant::now());
+        match watch.next(left) {
+            Came::Answer(SamplerReply { device, answer }, _) => {
+                if let Answer::Values(_, missing) = answer {
+                    gaps.extend(missing.into_iter().map(|(key, reason)| MonitorGap {
+                        device,
+                        key: Some(key),
+                        reason,
+                    }));
+                }
+            }
+            Came::Signal(signal) => return Err(Stop::Interrupted(signal)),
+            Came::Ended(what) => return Err(Stop::Refused(what.into())),
+            Came::Nothing if left.is_zero() => break,
+            Came::Nothing => {}
         }
-        Ok(())
-    });
-    match ended {
-        Ok(Some(Ended::Signal(signal))) => return Err(Stop::Interrupted(signal)),
-        Ok(Some(Ended::NoReader(what))) => return Err(Stop::Refused(what.into())),
-        _ => {}
     }
     for device in 0..watch.devices() {
         gaps.extend(watch.outstanding(device).map(|asked| MonitorGap {
@@ -165,120 +173,131 @@ fn no_answer(backend: Built, waited: Duration) -> String {
     format!("the reading through {source} has no answer after {waited:.1} s")
 }
 
-/// Takes answers until an instant, or until none is outstanding where no more is asked for; gives what ended it before that.
-fn taken(
-    watch: &mut Watch<'_>,
-    until: Instant,
-    only_outstanding: bool,
-    mut each: impl FnMut(SamplerReply, Instant) -> io::Result<()>,
-) -> io::Result<Option<Ended>> {
-    while !only_outstanding || watch.is_waiting() {
-        let left = until.saturating_duration_since(Instant::now());
-        match watch.next(left) {
-            Came::Answer(reply, asked) => each(reply, asked)?,
-            Came::Signal(signal) => return Ok(Some(Ended::Signal(signal))),
-            Came::Ended(what) => return Ok(Some(Ended::NoReader(what))),
-            Came::Nothing if left.is_zero() => break,
-            Came::Nothing => {}
-        }
-    }
-    Ok(None)
-}
-
-/// A stream under way.
+/// The lines of one run, each written whole and at once, and how many of which kind.
 struct Session<'a, 'b> {
-    stream: Stream,
+    start: Instant,
+    header: MonitorHeader,
+    is_read_along: bool,
+    samples: u64,
+    late: u64,
     watch: &'a mut Watch<'b>,
     processes: Processes,
     backend: Built,
 }
 
+/// Why lines end before their time is over, and the exit code.
+type Ended = Option<(String, u8)>;
+
 impl Session<'_, '_> {
-    /// Writes lines until the end, the last one among them, and gives the exit code.
-    fn keep_time(&mut self, mut ticks: Ticks, end: Duration) -> io::Result<u8> {
+    /// Writes lines until the end, the first and the last among them, and gives the exit code.
+    fn keep_time(&mut self, end: Duration) -> io::Result<u8> {
+        self.write(MonitorLine::Header(Box::new(self.header.clone())))?;
+        // A fixed rhythm from the start; instants that went by are left out and never made up for.
+        let period = Duration::from_secs_f64(1.0 / self.header.hz);
+        let (mut next, mut skipped) = (0_u32, 0);
         let ended = loop {
-            let due = ticks.due().min(end);
+            let due = period.saturating_mul(next).min(end);
             let ended = self.answers(due, false)?;
             if ended.is_some() || due == end {
                 break ended;
             }
-            ticks.take(self.stream.now());
+            let reached = self.now().as_nanos() / period.as_nanos().max(1);
+            let current = u32::try_from(reached).unwrap_or(u32::MAX).max(next);
+            skipped += u64::from(current - next);
+            next = current.saturating_add(1);
             for device in 0..self.watch.devices() {
-                self.late(device)?;
+                self.tell_late(device)?;
                 if self.watch.outstanding(device).is_none() {
                     self.watch.ask(device, What::Values);
                 }
             }
-            for line in self.processes.lines(self.stream.now()) {
-                self.stream.write(line)?;
+            for line in self.processes.lines(self.now()) {
+                self.write(line)?;
             }
         };
-        let (reason, code) = match ended {
-            None => {
-                // A little is waited for what is outstanding.
-                self.answers(self.stream.now() + LAST, true)?;
-                (0..self.watch.devices()).try_for_each(|device| self.late(device))?;
-                ("duration".to_owned(), exit::DONE)
-            }
-            Some(Ended::Signal(signal)) => (signal_name(signal).to_owned(), signal.exit_code()),
-            Some(Ended::NoReader(what)) => (what, exit::INCONCLUSIVE),
-        };
-        let end = MonitorEnd {
-            at_ns: ns(self.stream.now()),
+        if ended.is_none() {
+            // A little is waited for what is outstanding.
+            self.answers(self.now() + LAST, true)?;
+            (0..self.watch.devices()).try_for_each(|device| self.tell_late(device))?;
+        }
+        let (reason, code) = ended.unwrap_or_else(|| ("duration".to_owned(), exit::DONE));
+        self.write(MonitorLine::End(MonitorEnd {
+            at_ns: ns(self.now()),
             reason,
-            samples: self.stream.samples,
-            late: self.stream.late,
-            skipped: ticks.skipped,
-        };
-        self.stream.write(MonitorLine::End(end))?;
+            samples: self.samples,
+            late: self.late,
+            skipped,
+        }))?;
         Ok(code)
     }
 
+    /// Time since the start.
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Writes a line, as JSON or, where a person reads along, as text.
+    fn write(&mut self, line: MonitorLine) -> io::Result<()> {
+        let text = match self.is_read_along {
+            true => text(&line, &self.header),
+            false => serde_json::to_string(&line)?,
+        };
+        match line {
+            MonitorLine::Sample(_) => self.samples += 1,
+            MonitorLine::Late(_) => self.late += 1,
+            _ => {}
+        }
+        printed(&(text + "\n"))
+    }
+
     /// Writes the answers that come until a time from the start, or until none is outstanding.
-    fn answers(&mut self, due: Duration, only_outstanding: bool) -> io::Result<Option<Ended>> {
-        let stream = &mut self.stream;
-        let until = stream.start.checked_add(due);
-        // Without a duration the next reading is due long before.
-        let until = until.unwrap_or(stream.start + Duration::from_secs(1 << 32));
-        taken(self.watch, until, only_outstanding, |reply, asked| {
-            let Answer::Values(values, mut missing) = reply.answer else {
-                return Ok(());
-            };
-            let device = reply.device;
-            // What the header said is not said again.
-            let gaps = stream.header.unavailable.iter();
-            for gap in gaps.filter(|gap| gap.device == device) {
-                missing
-                    .retain(|key, reason| gap.key.as_ref() != Some(key) || gap.reason != *reason);
+    fn answers(&mut self, due: Duration, only_outstanding: bool) -> io::Result<Ended> {
+        let until = self.start + due;
+        while !only_outstanding || self.watch.is_waiting() {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.watch.next(left) {
+                Came::Answer(reply, asked) => self.take(reply, asked)?,
+                Came::Signal(signal) => {
+                    return Ok(Some((signal_name(signal).to_owned(), signal.exit_code())));
+                }
+                Came::Ended(what) => return Ok(Some((what, exit::INCONCLUSIVE))),
+                Came::Nothing if left.is_zero() => break,
+                Came::Nothing => {}
             }
-            stream.write(MonitorLine::Sample(Box::new(MonitorSample {
-                device,
-                asked_ns: ns(asked.saturating_duration_since(stream.start)),
-                answered_ns: ns(stream.now()),
-                values: *values,
-                missing,
-            })))
-        })
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, reply: SamplerReply, asked: Instant) -> io::Result<()> {
+        let SamplerReply { device, answer } = reply;
+        let Answer::Values(values, mut missing) = answer else {
+            return Ok(());
+        };
+        // What the header said is not said again.
+        let gaps = self.header.unavailable.iter();
+        for gap in gaps.filter(|gap| gap.device == device) {
+            missing.retain(|key, reason| gap.key.as_ref() != Some(key) || gap.reason != *reason);
+        }
+        self.write(MonitorLine::Sample(Box::new(MonitorSample {
+            device,
+            asked_ns: ns(asked.saturating_duration_since(self.start)),
+            answered_ns: ns(self.now()),
+            values: *values,
+            missing,
+        })))
     }
 
     /// Says that a device has not answered, where it has not.
-    fn late(&mut self, device: usize) -> io::Result<()> {
+    fn tell_late(&mut self, device: usize) -> io::Result<()> {
         let Some(asked) = self.watch.outstanding(device) else {
             return Ok(());
         };
         let waited = asked.elapsed();
-        self.stream.write(MonitorLine::Late(MonitorLate {
+        self.write(MonitorLine::Late(MonitorLate {
             device,
-            at_ns: ns(self.stream.now()),
+            at_ns: ns(self.now()),
             waited_ns: ns(waited),
             what: no_answer(self.backend, waited),
         }))
     }
-}
-
-/// Why a stream ends before its time is over.
-enum Ended {
-    Signal(Signal),
-    /// The process that reads devices ended.
-    NoReader(String),
 }

@@ -15,8 +15,9 @@ use record::{LinkUse, NUMA_PROGRAM, Numa, NumaEvent, NumaPoint, Outcome};
 use runner::Interrupt;
 
 use super::nodes::{binding, check, free, joined, too_little};
-use super::plan::{Kind, left_out, plan};
+use super::plan::{left_out, plan};
 use crate::begun::{Asked, Begun, DeviceArgs, RunningArgs, SamplingArgs, one_size};
+use crate::cases::Memory;
 use crate::messages::{Finding, Job};
 use crate::parent::{
     self, Measurer, Planned, Points, check_memory, default_host_bytes, of_outcome,
@@ -35,8 +36,8 @@ pub(crate) struct MeasureArgs {
     on: DeviceArgs,
 
     /// Kinds of host memory.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Kind::Pageable, Kind::Pinned])]
-    kinds: Vec<Kind>,
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Memory::Pageable, Memory::Pinned])]
+    kinds: Vec<Memory>,
 
     /// NUMA nodes of the memory, by number, separated by commas. Default: every node that has memory.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
@@ -162,8 +163,8 @@ impl Points for Session<'_> {
         job: &Job,
         measurer: &mut Measurer<'_>,
     ) -> Result<Finding, Break> {
-        let end = measurer.run(job, &mut || {})?;
-        Finding::of(end, |_| LinkUse::default()).map_err(Break::Signal)
+        let found = measurer.run(job, &mut || {})?;
+        Ok(found.judged(|_| LinkUse::default()))
     }
 
     fn keep(&mut self, point: &Planned, found: Finding) -> Result<(), Break> {

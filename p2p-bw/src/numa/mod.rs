@@ -2,7 +2,6 @@
 //! nodes of their GPUs (`exec`).
 
 mod exec;
-mod follow;
 mod measure;
 mod nodes;
 mod plan;

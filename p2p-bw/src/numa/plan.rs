@@ -1,40 +1,20 @@
 //! The points of a run: devices x places of memory and thread x kinds x directions, and small copies.
 
-use clap::ValueEnum;
 use record::unit::ByteCount;
 use record::{Endpoint, LinkDevice};
 use topology::{Machine, NumaNode};
 
-use crate::cases::{Case, Pattern};
+use crate::cases::{self, Case, Engine, Memory, Pattern};
 use crate::parent::{Place, Planned};
-
-/// A kind of host memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
-    /// Ordinary memory, which the driver stages or pins on the fly.
-    Pageable,
-    /// Locked by the driver.
-    Pinned,
-}
-
-impl Kind {
-    /// Its word in the keys of cases.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Pageable => "pageable",
-            Self::Pinned => "pinned",
-        }
-    }
-}
 
 /// All points of these kinds, nodes of memory (`None` for every node that has some) and bytes, those of one device together.
 pub(super) fn plan(
-    (kinds, nodes, bytes): (&[Kind], Option<&[u32]>, u64),
+    (kinds, nodes, bytes): (&[Memory], Option<&[u32]>, u64),
     machine: &Machine,
     devices: &[LinkDevice],
 ) -> Vec<Planned> {
     let mut planned = Vec::new();
-    let cases: Vec<&'static Case> = cases(kinds);
+    let cases = cases(kinds);
     for (position, device) in devices.iter().enumerate() {
         let places = places(nodes, machine, device.node);
         // The near place once more at the end: what it differs by then is what time alone does on this machine.
@@ -60,17 +40,15 @@ pub(super) fn plan(
     planned
 }
 
-/// Both directions of each kind, and small copies of pinned memory.
-fn cases(kinds: &[Kind]) -> Vec<&'static Case> {
-    let mut keys = Vec::new();
-    for way in ["h2d", "d2h"] {
-        let large = kinds.iter().map(|kind| format!("{way}_{}_ce", kind.word()));
-        keys.extend(large);
-    }
-    if kinds.contains(&Kind::Pinned) {
-        keys.extend(["h2d", "d2h"].map(|way| format!("small_copy_{way}_ce")));
-    }
-    keys.iter().filter_map(|key| Case::of(key)).collect()
+/// Both directions of each kind by the copy engine, and small copies of pinned memory.
+fn cases(kinds: &[Memory]) -> Vec<&'static Case> {
+    let is_asked = |case: &&Case| match case.pattern {
+        Pattern::HostToDevice(memory) | Pattern::DeviceToHost(memory) => {
+            case.engine == Engine::Copy && kinds.contains(&memory)
+        }
+        _ => false,
+    };
+    cases::ALL.iter().filter(is_asked).collect()
 }
 
 /// Memory near, then on every other node; the thread on the device's node. Of the farthest node also the thread there, with its memory

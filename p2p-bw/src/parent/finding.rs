@@ -6,38 +6,12 @@ use record::{
     KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PeerProbe, PeerVerdict, Verification,
     exit, judged,
 };
-use runner::Signal;
 
-use super::measurer::JobEnd;
 use crate::messages::Finding;
 
 impl Finding {
-    /// Of a job with one outcome; `link` says what the links did, given the numbers.
-    ///
-    /// # Errors
-    /// The signal that ended the job.
-    pub(crate) fn of(
-        end: JobEnd,
-        link: impl Fn(&[NamedQuantity]) -> LinkUse,
-    ) -> Result<Self, Signal> {
-        let one = Self::all(end, link)?.pop();
-        Ok(one.unwrap_or_else(|| Self::crashed("it answered out of turn".to_owned())))
-    }
-
-    /// Of a job with several outcomes: one for each, or one for all where it did not end well.
-    ///
-    /// # Errors
-    /// The signal that ended the job.
-    pub(crate) fn all(
-        end: JobEnd,
-        link: impl Fn(&[NamedQuantity]) -> LinkUse,
-    ) -> Result<Vec<Self>, Signal> {
-        let found = end.found?.into_iter();
-        Ok(found.map(|found| found.judged(&link)).collect())
-    }
-
-    /// With the link, and what is to be said of the numbers.
-    fn judged(mut self, link: &impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
+    /// With what the links did, given the numbers, and what is to be said of these.
+    pub(crate) fn judged(mut self, link: impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
         if let Outcome::Measured {
             quantities,
             link: used,

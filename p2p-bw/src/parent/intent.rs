@@ -9,12 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use program::Stop;
+use program::{Break, Stop};
 use record::private;
 use record::write_whole;
 use serde::{Deserialize, Serialize};
 
-use super::measurer::JobEnd;
+use super::measurer::Measurer;
 
 /// A longer file is rewritten with what is still open in it; what another run appends at that moment is lost, so this
 /// is rare (some hundred lines a run, some 250 bytes a line).
@@ -112,10 +112,10 @@ impl Intents {
             // A line torn by a crash must not swallow the next one.
             let is_torn = text.last().is_some_and(|last| *last != b'\n');
             append(&file, if is_torn { b"\n" } else { b"" })?;
-            File::open(folder)
-                .and_then(|folder| folder.sync_all())
-                .with_context(|| format!("cannot flush the folder {}", folder.display()))?;
         }
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .with_context(|| format!("cannot flush the folder {}", folder.display()))?;
         // Of this boot: the process was ended and the machine was not, or it is another run's and alive.
         let earlier = open.into_iter().filter(|entry| entry.boot_id != boot_id);
         Ok(Self {
@@ -138,15 +138,16 @@ impl Intents {
     ///
     /// # Errors
     /// Those of `run`, or intents cannot be written.
-    pub(super) fn guarded(
+    pub(super) fn guarded<T>(
         &self,
         pairs: &[String],
-        run: impl FnOnce() -> Result<JobEnd, Stop>,
-    ) -> Result<JobEnd, Stop> {
+        measurer: &mut Measurer<'_>,
+        run: impl FnOnce(&mut Measurer<'_>) -> Result<T, Break>,
+    ) -> Result<T, Break> {
         self.append(pairs, false).map_err(Stop::Internal)?;
-        let end = run();
+        let end = run(measurer);
         // A process that cannot be ended may yet take the machine down.
-        if !end.as_ref().is_ok_and(|end| end.unkillable) {
+        if !measurer.is_unkillable {
             self.append(pairs, true).map_err(Stop::Internal)?;
         }
         end

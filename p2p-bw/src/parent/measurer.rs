@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use inventory::{Built, OPENING_STEPS};
-use program::Stop;
+use program::Break;
 use record::{FailureKind, Outcome, Verification};
-use runner::{Ending, Interrupt, Ladder, RESUMED, Signal, Unanswered, Worker};
+use runner::{Ending, Interrupt, Ladder, RESUMED, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
-use crate::messages::{Ask, Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
+use crate::messages::{Ask, Blame, Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
@@ -21,23 +21,6 @@ const LADDER: Ladder = Ladder {
     kill: Duration::from_secs(10),
 };
 
-/// How a job ended.
-pub(crate) struct JobEnd {
-    /// What came of it: of a load memory and arithmetic, of a probe nothing but why it broke off; or the signal that ended it.
-    pub(super) found: Result<Vec<Finding>, Signal>,
-    /// Whether its process could not be ended.
-    pub(super) unkillable: bool,
-}
-
-impl JobEnd {
-    fn of(found: Vec<Finding>) -> Self {
-        Self {
-            found: Ok(found),
-            unkillable: false,
-        }
-    }
-}
-
 /// A worker, started when the first job needs it.
 pub(crate) struct Measurer<'a> {
     backend: Built,
@@ -46,6 +29,8 @@ pub(crate) struct Measurer<'a> {
     worker: Option<Worker>,
     /// Whether a signal ends a job early with what it has, and does not drop it.
     ends_early: bool,
+    /// Whether the process of the last job could not be ended.
+    pub(super) is_unkillable: bool,
 }
 
 impl<'a> Measurer<'a> {
@@ -56,35 +41,42 @@ impl<'a> Measurer<'a> {
             interrupt,
             worker: None,
             ends_early: false,
+            is_unkillable: false,
         }
     }
 
     /// Times copies; `on_sample` is called when they begin to run and after each sample.
-    pub(crate) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
+    ///
+    /// # Errors
+    /// A signal came, or no worker can be started.
+    pub(crate) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<Finding, Break> {
         let limit = limit(self.deadline, job);
         let job = Box::new(job.clone());
-        self.ask(Ask::Job(job), limit, &mut |reply| {
+        let found = self.ask(Ask::Job(job), limit, &mut |reply| {
             if matches!(reply, WorkerReply::Timing(_)) {
                 on_sample();
             }
-        })
+        });
+        let out_of_turn = || Finding::failed("it answered out of turn".into(), true);
+        Ok(found?.pop().unwrap_or_else(out_of_turn))
     }
 
-    /// Loads a device; a signal ends that early.
-    pub(crate) fn load(mut self, load: LoadRequest) -> Result<JobEnd, Stop> {
+    /// Loads a device, which a signal ends early; what came of memory and of arithmetic, or one finding of both.
+    pub(crate) fn load(mut self, load: LoadRequest) -> Result<Vec<Finding>, Break> {
         self.ends_early = true;
         let end = self.ask(Ask::Load(load), self.deadline, &mut |_| {});
         self.finish();
         end
     }
 
-    /// Probes a pair of devices by their ordinals; `on_reply` hears of each step.
+    /// Probes a pair of devices by their ordinals; `on_reply` hears of each step. Gives why it broke off.
     pub(super) fn probe(
         &mut self,
         (from, to): (usize, usize),
         on_reply: &mut dyn FnMut(&WorkerReply),
-    ) -> Result<JobEnd, Stop> {
-        self.ask(Ask::Probe(from, to), self.deadline, on_reply)
+    ) -> Result<Option<Finding>, Break> {
+        let found = self.ask(Ask::Probe(from, to), self.deadline, on_reply);
+        Ok(found?.pop())
     }
 
     /// Ends the worker in good order.
@@ -99,7 +91,8 @@ impl<'a> Measurer<'a> {
         ask: Ask,
         limit: Duration,
         on_reply: &mut dyn FnMut(&WorkerReply),
-    ) -> Result<JobEnd, Stop> {
+    ) -> Result<Vec<Finding>, Break> {
+        self.is_unkillable = false;
         let (worker, doing, opening) = match &mut self.worker {
             Some(worker) => (worker, "a measurement", limit),
             None => {
@@ -143,54 +136,50 @@ impl<'a> Measurer<'a> {
                 }
                 // Whatever failed may have left the driver in this process in any state.
                 let has_failed = |found: &Finding| matches!(found.outcome, Outcome::Failed { .. });
-                JobEnd {
-                    unkillable: found.iter().any(has_failed) && self.end_worker(),
-                    found: Ok(found),
+                if found.iter().any(has_failed) {
+                    self.end_worker();
                 }
+                found
             }
             Ok(Err(reason)) | Err(Unanswered::Gone(reason)) => {
                 self.end_worker();
-                JobEnd::of(vec![Finding::crashed(format!("{doing}: {reason}"))])
+                vec![Finding::failed(format!("{doing}: {reason}").into(), true)]
             }
             Err(Unanswered::Silent(silence)) => {
-                let unkillable = self.end_worker();
+                self.end_worker();
                 doing = format!("{doing}: {silence}");
-                if unkillable {
+                let blame = match self.is_unkillable {
+                    true => Blame::Unkillable,
+                    false => Blame::Failure,
+                };
+                if self.is_unkillable {
                     doing.push_str("; its process cannot be ended");
                 }
-                let found = match silence.is_hang() || unkillable {
-                    true => Finding::hang(doing, unkillable),
+                vec![match silence.is_hang() || self.is_unkillable {
+                    true => Finding {
+                        blame,
+                        ..Finding::without_numbers(Outcome::Hang { doing })
+                    },
                     // The machine's own doing: nothing speaks against the device.
-                    false => Finding::without_numbers(Outcome::Failed {
-                        reason: silence.kind().of(doing),
-                    }),
-                };
-                JobEnd {
-                    found: Ok(vec![found]),
-                    unkillable,
-                }
+                    false => Finding::failed(silence.kind().of(doing), false),
+                }]
             }
-            Err(Unanswered::Interrupted(signal)) => JobEnd {
-                found: Err(signal),
-                unkillable: self.end_worker(),
-            },
+            Err(Unanswered::Interrupted(signal)) => {
+                self.end_worker();
+                return Err(Break::Signal(signal));
+            }
         })
     }
 
-    /// Ends the worker, and says whether it cannot be ended.
-    fn end_worker(&mut self) -> bool {
-        let worker = self.worker.take();
-        worker.is_some_and(|mut worker| worker.end(LADDER) == Ending::HangUnkillable)
+    fn end_worker(&mut self) {
+        let ending = self.worker.take().map(|mut worker| worker.end(LADDER));
+        self.is_unkillable = ending == Some(Ending::HangUnkillable);
     }
 }
 
 /// Figures of a worker that stood still meanwhile count for nothing, nor does a probe; what arrived wrong is wrong all the same.
 fn not_stopped(found: &mut Vec<Finding>) {
-    let stopped = || {
-        Finding::without_numbers(Outcome::Failed {
-            reason: FailureKind::Stopped.of(RESUMED),
-        })
-    };
+    let stopped = || Finding::failed(FailureKind::Stopped.of(RESUMED), false);
     for one in found.iter_mut() {
         if let Outcome::Measured { verification, .. } = &one.outcome
             && !matches!(verification, Verification::WrongData { .. })

@@ -1,6 +1,5 @@
 //! The parent: chooses backend and devices, runs the children, keeps what they find. It loads no vendor library.
 
-mod access;
 mod ceiling;
 pub(crate) mod fabric;
 mod finding;
@@ -17,7 +16,8 @@ mod session;
 mod verdict;
 
 pub(crate) use finding::{exit_code, of_outcome};
-pub(crate) use measurer::{JobEnd, Measurer};
+pub(crate) use measurer::Measurer;
 pub(crate) use plan::{Place, Planned};
 pub(crate) use points::{Points, measure};
 pub(crate) use run::{check_memory, default_host_bytes, run};
+pub(crate) use session::RunArgs;

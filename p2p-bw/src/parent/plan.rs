@@ -60,14 +60,6 @@ impl Planned {
         [self.from, self.to].contains(&All)
     }
 
-    /// What its failure speaks against, the nearest last.
-    pub(super) fn suspects(&self) -> Vec<Suspect> {
-        let mut suspects: Vec<Suspect> = self.devices().into_iter().map(Suspect::Device).collect();
-        suspects.extend(self.pair().map(|(from, to)| Suspect::Pair(from, to)));
-        suspects.extend(self.is_group().then_some(Suspect::Group(self.case.key)));
-        suspects
-    }
-
     /// What it moves, by position.
     pub(super) fn streams(&self) -> Vec<Stream> {
         let all: Vec<usize> = (0..self.all).collect();
@@ -87,16 +79,6 @@ impl Planned {
         let buffers = ends.filter(|end| device_is_host || *end == Host).count() as u64;
         (buffers + 1).saturating_mul(self.bytes.0)
     }
-}
-
-/// What a hang, a crash or a loss speaks against. Which end of a pair is to blame is not known, nor which device of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Suspect {
-    Device(usize),
-    /// An ordered pair.
-    Pair(usize, usize),
-    /// A case over several devices, by its key.
-    Group(&'static str),
 }
 
 /// Every point of the cases on `devices` devices at these sizes.
@@ -130,7 +112,7 @@ fn ends(pattern: Pattern, devices: usize) -> Vec<(Endpoint, Endpoint)> {
         Pattern::HostToDevice(_) | Pattern::HostBothWays(_) => each(|i| (Host, Device(i))),
         Pattern::DeviceToHost(_) => each(|i| (Device(i), Host)),
         Pattern::Local => each(|i| (Device(i), Device(i))),
-        Pattern::Peer(_) | Pattern::Staged | Pattern::DriverStaged => pairs(|(a, b)| a != b),
+        Pattern::Peer(_) | Pattern::Staged => pairs(|(a, b)| a != b),
         Pattern::PeerBothWays(_) => pairs(|(a, b)| a < b),
         // With one device there is no other, and what a group moves is what the device alone does.
         _ if devices < 2 => Vec::new(),

@@ -10,7 +10,7 @@ use record::{Endpoint, FailureKind, LinkDevice, Outcome};
 use runner::Interrupt;
 
 use super::measurer::Measurer;
-use super::plan::{Planned, Suspect};
+use super::plan::Planned;
 use crate::begun::{Begun, SamplingArgs};
 use crate::messages::{Blame, Finding, Job, Member};
 
@@ -65,16 +65,15 @@ pub(crate) fn measure(
         progress.begin(&group, &what);
         let began = Instant::now();
         let refusal = session.refusal(point);
-        let found = match refusal.or_else(|| health.refusal(point, begun)) {
+        let suspects = suspects(point, begun);
+        let found = match refusal.or_else(|| health.refusal(&suspects)) {
             Some(outcome) => Finding::without_numbers(outcome),
             None => {
                 let plan = Plan::new(sampling.samples as usize, budget.share());
                 session.measured(point, &job(point, begun, plan), &mut measurer)?
             }
         };
-        if let Some(blame) = &found.blame {
-            health.failed(&point.suspects(), blame);
-        }
+        health.count(&suspects, &found);
         if let Outcome::Failed { reason } = &found.outcome {
             progress.note(&format!("{group} {what}: {reason}"));
         }
@@ -123,27 +122,16 @@ fn job(point: &Planned, begun: &Begun, plan: Plan) -> Job {
 /// Failures after which something is left alone.
 const LIMIT: u32 = 2;
 
-/// Failures so far, and the last reason.
+/// Failures so far by what they speak against, and the last reason.
 #[derive(Debug, Default)]
-struct Health(BTreeMap<Suspect, (u32, String)>);
+struct Health(BTreeMap<String, (u32, String)>);
 
 impl Health {
-    /// The first that is left alone, and why it failed last.
-    fn left_alone(&self, suspects: &[Suspect]) -> Option<(Suspect, &str)> {
-        suspects.iter().find_map(|suspect| {
-            let (count, why) = self.0.get(suspect)?;
-            (*count >= LIMIT).then_some((*suspect, why.as_str()))
-        })
-    }
-
     /// Why a point is not tried: what it needs failed so often.
-    fn refusal(&self, point: &Planned, begun: &Begun) -> Option<Outcome> {
-        let (suspect, why) = self.left_alone(&point.suspects())?;
-        let name = match suspect {
-            Suspect::Device(device) => begun.label(device).to_owned(),
-            Suspect::Pair(from, to) => format!("{} to {}", begun.label(from), begun.label(to)),
-            Suspect::Group(key) => key.to_owned(),
-        };
+    fn refusal(&self, suspects: &[String]) -> Option<Outcome> {
+        let all = suspects.iter();
+        let mut all = all.filter_map(|suspect| Some((suspect, self.0.get(suspect)?)));
+        let (name, (_, why)) = all.find(|(_, (failures, _))| *failures >= LIMIT)?;
         let reason = FailureKind::Dependency.of(format!(
             "{name} failed {LIMIT} times and is not tried again; last: {why}"
         ));
@@ -151,53 +139,51 @@ impl Health {
     }
 
     /// Counts a failure against the last suspect; what cannot be ended counts against all at once.
-    fn failed(&mut self, suspects: &[Suspect], blame: &Blame) {
-        let nearest = match blame.at_once {
-            true => suspects.len(),
-            false => 1,
+    fn count(&mut self, suspects: &[String], found: &Finding) {
+        let (nearest, failures) = match found.blame {
+            Blame::Nothing => return,
+            Blame::Failure => (1, 1),
+            Blame::Unkillable => (suspects.len(), LIMIT),
         };
+        let why = found.outcome.unmeasured().map_or("", |(_, why)| why);
         for suspect in suspects.iter().rev().take(nearest) {
-            let entry = self.0.entry(*suspect).or_default();
-            let failures = if blame.at_once { LIMIT } else { entry.0 + 1 };
-            *entry = (failures, blame.why.clone());
+            let entry = self.0.entry(suspect.clone()).or_default();
+            *entry = (entry.0 + failures, why.to_owned());
         }
     }
 }
 
+/// What a point's failure speaks against, the nearest last. Which end of a pair is to blame is not known, nor which device of a group.
+fn suspects(point: &Planned, begun: &Begun) -> Vec<String> {
+    let devices = point.devices().into_iter();
+    let mut suspects: Vec<String> = devices.map(|at| begun.label(at).to_owned()).collect();
+    if point.is_group() {
+        suspects.push(point.case.key.to_owned());
+    } else if suspects.len() > 1 {
+        suspects.push(suspects.join(" to "));
+    }
+    suspects
+}
+
 #[cfg(test)]
 mod tests {
-    use record::unit::ByteCount;
-
     use super::*;
-    use crate::cases;
-    use crate::parent::plan::plan;
-
-    fn point(key: &str, at: usize) -> Planned {
-        plan(&cases::matching(key).unwrap(), 2, &[ByteCount(1)])[at]
-    }
-
-    fn refused(health: &Health, key: &str, at: usize) -> bool {
-        health.left_alone(&point(key, at).suspects()).is_some()
-    }
-
-    fn fail(health: &mut Health, key: &str, at: usize, at_once: bool) {
-        let why = "lost".to_owned();
-        health.failed(&point(key, at).suspects(), &Blame { why, at_once });
-    }
 
     #[test]
-    fn a_pair_or_a_group_that_hangs_does_not_take_its_devices_along() {
-        for key in ["d2d_write_ce", "ring_ce"] {
-            let mut health = Health::default();
-            fail(&mut health, key, 0, false);
-            fail(&mut health, key, 0, false);
-            assert!(refused(&health, key, 0), "{key}");
-            for other in ["all_pairs_ce", "local_ce"] {
-                assert!(!refused(&health, other, 0), "{key} {other}");
-            }
-        }
+    fn what_fails_twice_is_left_alone_and_what_cannot_be_ended_at_once() {
+        let found = |blame| Finding {
+            blame,
+            ..Finding::failed("lost".into(), true)
+        };
+        let pair = ["GPU0", "GPU1", "GPU0 to GPU1"].map(str::to_owned);
         let mut health = Health::default();
-        fail(&mut health, "d2d_write_ce", 0, true);
-        assert!(refused(&health, "local_ce", 0) && refused(&health, "local_ce", 1));
+        health.count(&pair, &found(Blame::Failure));
+        assert_eq!(health.refusal(&pair), None);
+        health.count(&pair, &found(Blame::Failure));
+        assert!(health.refusal(&pair).is_some());
+        // Its devices are not taken along.
+        assert_eq!(health.refusal(&pair[..2]), None);
+        health.count(&pair, &found(Blame::Unkillable));
+        assert!(health.refusal(&pair[..1]).is_some() && health.refusal(&pair[1..2]).is_some());
     }
 }

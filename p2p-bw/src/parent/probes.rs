@@ -61,11 +61,9 @@ impl Session<'_> {
                     _ => {}
                 };
                 let ordinals = (a.ordinal, b.ordinal);
-                let run = || measurer.probe(ordinals, &mut on_reply);
-                let end = self.remembered.guarded(&[pair], run)?;
-                let backend = self.begun.chosen.backend;
-                let broken = end.found.map_err(Break::Signal)?.pop();
-                verdict::judge(backend, &steps, step, broken)
+                let run = |one: &mut Measurer<'_>| one.probe(ordinals, &mut on_reply);
+                let broken = self.remembered.guarded(&[pair], measurer, run)?;
+                verdict::judge(self.begun.chosen.backend, &steps, step, broken)
             }
         };
         if verdict == PeerVerdict::Denied && (a.mig.is_some() || b.mig.is_some()) {

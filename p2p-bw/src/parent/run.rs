@@ -14,10 +14,9 @@ use super::finding;
 use super::intent::Intents;
 use super::monitor::{Monitor, Readings};
 use super::plan::{Planned, plan};
-use super::session::{self, Session};
+use super::session::{self, RunArgs, Session};
 use crate::begun::{Asked, Begun};
-use crate::cases::{self, Case, Engine, Pattern};
-use crate::cli::RunArgs;
+use crate::cases::{self, Case, Engine};
 
 /// The program in the header of a record.
 const PROGRAM: &str = env!("CARGO_PKG_NAME");
@@ -84,12 +83,11 @@ fn measured(
     interrupt: &Interrupt,
 ) -> Result<Ended, Stop> {
     if begun.is_host() {
-        cases.retain(|case| case.engine == Engine::Copy && case.pattern != Pattern::DriverStaged);
+        cases.retain(|case| case.engine == Engine::Copy);
     }
     if cases.is_empty() {
         return Err(Stop::Usage(
-            "host memory has none of these cases: it runs no kernels, and no driver stages its copies; see --list"
-                .to_owned(),
+            "host memory has none of these cases: it runs no kernels; see --list".to_owned(),
         ));
     }
     let default = match begun.is_host() {

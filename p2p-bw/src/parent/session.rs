@@ -1,11 +1,14 @@
 //! The measuring part of a run: what is known before, probes, then the points.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Args;
 use inventory::caveats as known;
+use program::command_line::{Sizes, sizes};
 use program::{Break, Recorder, provenance, say};
 use record::caveat::{Caveat, Condition};
-use record::{Endpoint, FailureKind, LinkReading, Links, LinksEvent, Outcome, Point};
+use record::{Endpoint, LinkReading, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
 
 use super::ceiling::BoxLinks;
@@ -14,11 +17,52 @@ use super::measurer::Measurer;
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::points::{self, Points};
-use super::{access, fabric, link, nvlink, verdict};
-use crate::begun::Begun;
-use crate::cases::Pattern;
-use crate::cli::RunArgs;
+use super::{fabric, link, nvlink, verdict};
+use crate::begun::{Begun, DeviceArgs, RunningArgs, SamplingArgs};
+use crate::cases::{self, Pattern};
 use crate::messages::{Finding, Job};
+
+/// What to measure and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) on: DeviceArgs,
+
+    /// Cases by key, with `*` and `?`, separated by commas, such as `h2d_*,local_ce`; `core` is the set that a
+    /// bare run takes, `all` is every case. See --list.
+    #[arg(long, value_name = "GLOB", default_value = cases::DEFAULT)]
+    pub(crate) cases: String,
+
+    /// List the cases and the devices, and measure nothing. With --json the devices go there as a record without numbers, for other
+    /// programs.
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Bytes of one copy, K, M and G being powers of 1024: sizes such as 64M, lists such as 4K,1M, ranges in powers of
+    /// two such as 4K..1G; without a letter bytes. Default:
+    /// 256M; on the host backend the power of two above the last-level cache, 64M to 1G; on a simulated machine 16M.
+    #[arg(long, value_name = "SIZES", value_parser = sizes, allow_negative_numbers = true)]
+    pub(crate) sizes: Option<Sizes>,
+
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+
+    /// Leave peer access off and measure the paths through host memory instead.
+    #[arg(long)]
+    pub(crate) no_peer: bool,
+
+    /// Try peer paths that are known to hang a host, or that did so before.
+    #[arg(long)]
+    pub(crate) risk: bool,
+
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
+
+    /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
+    /// $XDG_STATE_HOME or ~/.local/state.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -183,15 +227,8 @@ impl Session<'_> {
 
     /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
     fn intents(&self, point: &Planned) -> Vec<String> {
-        match (point.case.pattern, point.pair()) {
-            (Pattern::DriverStaged, Some((from, to))) => {
-                vec![format!("{} by the driver", self.pair(from, to))]
-            }
-            _ => {
-                let accesses = point.accesses().into_iter();
-                accesses.map(|(from, to)| self.pair(from, to)).collect()
-            }
-        }
+        let accesses = point.accesses().into_iter();
+        accesses.map(|(from, to)| self.pair(from, to)).collect()
     }
 
     /// Puts link readings into the record where they say something new.
@@ -223,17 +260,7 @@ impl Points for Session<'_> {
     }
 
     fn refusal(&self, point: &Planned) -> Option<Outcome> {
-        let (backend, no_peer) = (self.begun.chosen.backend, self.args.no_peer);
-        if let Some(outcome) = access::refusal(point, backend, no_peer, &self.recorder.payload) {
-            return Some(outcome);
-        }
-        // Peer copies have their probe for that.
-        let is_risky = point.case.pattern == Pattern::DriverStaged && !self.args.risk;
-        let mut intents = self.intents(point).into_iter().filter(|_| is_risky);
-        let why = intents.find_map(|pair| self.remembered.lost(&pair))?;
-        // What was not looked at is not a pass.
-        let reason = FailureKind::Hang.of(why).within("not tried");
-        Some(Outcome::Failed { reason })
+        verdict::refusal(point, self.args.no_peer, &self.recorder.payload)
     }
 
     fn measured(
@@ -250,8 +277,8 @@ impl Points for Session<'_> {
                 monitor.ask(point.devices());
             }
         };
-        let run = || measurer.run(job, &mut on_sample);
-        let end = self.remembered.guarded(&intents, run)?;
+        let run = |one: &mut Measurer<'_>| one.run(job, &mut on_sample);
+        let found = self.remembered.guarded(&intents, measurer, run)?;
         let readings = self.monitor.collect();
         self.keep_readings(&readings)?;
         let links = BoxLinks {
@@ -259,8 +286,7 @@ impl Points for Session<'_> {
             readings: &readings,
             nvlink_gb_per_s: nvlink::each(&self.begun.found),
         };
-        let link = |quantities: &[_]| links.used(point, quantities);
-        Finding::of(end, link).map_err(Break::Signal)
+        Ok(found.judged(|quantities| links.used(point, quantities)))
     }
 
     fn keep(&mut self, point: &Planned, found: Finding) -> Result<(), Break> {

@@ -1,4 +1,5 @@
-//! The verdict of a peer probe from its steps: on copies, on kernels, and on kernels that are far slower than copies.
+//! The verdict of a peer probe from its steps: on copies, on kernels, and on kernels that are far slower than copies; and which points
+//! it rules out.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,9 @@ use inventory::Built;
 use record::caveat::{Caveat, PeerAccess};
 use record::{Endpoint, KernelAccess, Links, Outcome, PeerStep, PeerVerdict, StepOutcome};
 
-use crate::messages::{Finding, ProbeStep};
+use super::plan::Planned;
+use crate::cases::{Engine, Pattern};
+use crate::messages::{Blame, Finding, ProbeStep};
 
 /// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
 /// without on PCIe boxes (p2pBandwidthLatencyTest on RTX PRO 6000, RTX 5090, RTX 4090, RTX 2080 Ti).
@@ -35,7 +38,7 @@ pub(super) fn judge(
     let Some(broken) = broken else {
         return (verdict, rests_on, kernels);
     };
-    let is_of_kernels = step.is_of_kernels() && broken.blame.is_some();
+    let is_of_kernels = step.is_of_kernels() && broken.blame != Blame::Nothing;
     let unusable = |reason: &String| KernelAccess::Unusable {
         reason: reason.clone(),
     };
@@ -121,6 +124,59 @@ fn microseconds(steps: &[PeerStep], step: ProbeStep) -> Option<f64> {
         StepOutcome::Timed { quantity } => Some(quantity.value),
         _ => None,
     }
+}
+
+/// Why a point is not measured; `None` where it is. What was not looked at is skipped, and does not count as broken.
+pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<Outcome> {
+    let not_applicable = |reason: String| {
+        let reason = reason.into();
+        Some(Outcome::NotApplicable { reason })
+    };
+    let probe = |pair| {
+        let mut probes = links.probes.iter();
+        probes.find(|probe| (probe.from, probe.to) == pair)
+    };
+    let verdict = |pair| probe(pair).map_or(PeerVerdict::NotTried, |probe| probe.verdict);
+    let pattern = point.case.pattern;
+    if let (Pattern::Staged, Some((a, b))) = (pattern, point.pair()) {
+        let ways = [verdict((a, b)), verdict((b, a))];
+        if no_peer || ways != [PeerVerdict::Direct; 2] {
+            return None;
+        }
+        let reason = "peer access is direct; --no-peer measures the staged path";
+        return not_applicable(reason.to_owned());
+    }
+    if no_peer && pattern.uses_peer_access() {
+        return not_applicable("peer access is switched off by --no-peer".to_owned());
+    }
+    point.accesses().into_iter().find_map(|pair| {
+        let label = |at: usize| {
+            links
+                .devices
+                .get(at)
+                .map_or("?", |device| device.label.as_str())
+        };
+        let between = match point.is_group() {
+            true => format!("between {} and {} ", label(pair.0), label(pair.1)),
+            false => String::new(),
+        };
+        let kernels = probe(pair).map(|probe| &probe.kernels);
+        match (verdict(pair), point.case.engine, kernels) {
+            // A staged path works, only slowly: it is measured and named.
+            (PeerVerdict::Direct | PeerVerdict::Staged, Engine::Copy, _)
+            | (PeerVerdict::Direct, Engine::Kernel, Some(KernelAccess::Usable)) => None,
+            (PeerVerdict::Direct, _, Some(KernelAccess::Untested { reason })) => {
+                let reason = format!("{between}no kernel tried peer access: {reason}").into();
+                Some(Outcome::Skipped { reason })
+            }
+            (PeerVerdict::Direct, _, Some(KernelAccess::Unusable { reason })) => not_applicable(
+                format!("{between}kernels must not use peer access: {reason}"),
+            ),
+            (verdict, ..) => not_applicable(format!(
+                "{between}peer access is {verdict}; what that rests on stands with its probe"
+            )),
+        }
+    })
 }
 
 /// What the rates of copy engine and kernels say of the pairs: one caveat for reads and one for writes. A kernel that is far slower
@@ -231,7 +287,7 @@ mod tests {
     fn a_kernel_that_fails_leaves_the_copies_and_one_that_is_not_there_is_no_failure() {
         let crashed = |at, steps: &[PeerStep]| {
             let reason = "lost".to_owned();
-            let end = Some(Finding::crashed(reason));
+            let end = Some(Finding::failed(reason.into(), true));
             let (verdict, _, kernels) = judge(Built::Cuda, steps, at, end);
             (verdict, matches!(kernels, KernelAccess::Unusable { .. }))
         };

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use record::unit::ByteCount;
 use topology::captured::{Captured, PairTable};
-use topology::{EndKind, Matrix, NumaNode, PathType};
+use topology::{EndKind, Fact, Matrix, NumaNode, PathType};
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::cards::{self, ABSENT, detail, narrow, shown};
 use super::read::Shown;
+
+/// What stands where nothing is known.
+const ABSENT: &str = "—";
 
 /// Pairs and devices that a sentence names.
 const NAMED: usize = 3;
@@ -17,7 +19,7 @@ const NAMED: usize = 3;
 pub(super) fn of_machine(shown: &Shown) -> Document {
     let mut sections: Vec<Section> = matrix(&shown.matrix).into_iter().collect();
     sections.extend(affinity(&shown.matrix));
-    sections.extend(cards::sections(shown));
+    sections.extend(cards(shown));
     sections.extend(nodes(&shown.machine.nodes));
     let open = [shown.matrix_open.as_slice(), &shown.open].concat();
     sections.extend((!open.is_empty()).then(|| Section::detail("Open", vec![Block::list(open)])));
@@ -34,7 +36,7 @@ pub(super) fn of_machine(shown: &Shown) -> Document {
             "A virtual machine: links and bridges above its devices are the host's.".to_owned(),
         );
     }
-    if shown.mig.iter().any(|gpu| !gpu.instances.is_empty()) {
+    if !shown.mig.is_empty() {
         answer.push("GPUs are divided by MIG: instances have no P2P.".to_owned());
     }
     Document {
@@ -53,11 +55,7 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
     answer.extend(captured.tables.iter().filter_map(peers));
     if answer.is_empty() {
         let (gpus, nodes) = (captured.gpus.len(), captured.nodes.len());
-        answer.push(match (gpus, nodes) {
-            (0, nodes) => format!("{nodes} NUMA nodes, no GPU."),
-            (gpus, 0) => format!("{gpus} GPUs; the text does not say how they are joined."),
-            (gpus, nodes) => format!("{gpus} GPUs, {nodes} NUMA nodes."),
-        });
+        answer.push(format!("{gpus} GPUs, {nodes} NUMA nodes."));
     }
     let mut sections = Vec::new();
     if let Some(found) = &captured.matrix {
@@ -212,6 +210,63 @@ fn grid(names: &[String], cell: impl Fn(usize, usize) -> String) -> Block {
         heads: [&[String::new()], names].concat(),
         rows: names.iter().enumerate().map(row).collect(),
     })
+}
+
+/// A cell.
+fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
+}
+
+/// A table that -v shows, where it has rows.
+fn detail<const N: usize>(
+    heading: &str,
+    heads: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Option<Section> {
+    let mut table = Table::under(heads);
+    rows.into_iter().for_each(|row| table.row(row));
+    match table.rows.is_empty() {
+        true => None,
+        false => Some(Section::detail(heading, vec![Block::Table(table)])),
+    }
+}
+
+/// Links that lack lanes, and slots below their cards; a link that only trained down is idle.
+fn narrow(of: &Shown) -> Vec<Item> {
+    let warn = |text: String, code| Item::of(Tone::Warning, text).coded(code);
+    let mut items = Vec::new();
+    for card in &of.devices {
+        let name = &card.end.name;
+        items.extend(card.lacks_lanes().map(|(now, most)| {
+            let text = format!("{name} runs at x{now} of x{most}.");
+            warn(text, "link-below-slot")
+        }));
+        items.extend(card.outdoes_slot(of).map(|[slot, best]| {
+            let text = format!("{name}: the card can do {best}, its slot {slot}.");
+            warn(text, "slot-below-card")
+        }));
+    }
+    items
+}
+
+/// Each GPU and NIC with its slot, and how much of a GPU's memory its window shows.
+fn cards(of: &Shown) -> Option<Section> {
+    let heads = ["", "driver", "link now", "at most", "IOMMU", "BAR1"];
+    let rows = of.devices.iter().map(|card| {
+        let (now, most) = match &card.slot_link {
+            Fact::Known(slot) => (slot.current.to_string(), slot.maximum),
+            Fact::Unknown(why) => (format!("unknown, {why}"), None),
+        };
+        [
+            card.end.name.clone(),
+            shown(card.driver.as_ref()),
+            now,
+            shown(most),
+            card.iommu.to_string(),
+            shown(card.bar.as_ref()),
+        ]
+    });
+    detail("Slots", heads, rows)
 }
 
 /// Node, CPUs, address and name of each end.

@@ -1,7 +1,6 @@
 //! `tplens topo`: the matrix of GPUs and NICs with links, slots and nodes, of this machine, a simulated machine, a copied tree, or a captured
 //! text. Nothing is measured, and no vendor library is loaded.
 
-mod cards;
 mod document;
 mod read;
 mod run;

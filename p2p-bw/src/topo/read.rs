@@ -7,9 +7,9 @@ use runner::Interrupt;
 use serde::Serialize;
 use topology::vendor::METAX;
 use topology::{
-    Aspm, End, EndKind, Fact, IommuMode, KfdNode, LargeBar, Machine, Matrix, MigGpu, Nic, PathType,
-    PciAddress, PciDevice, PciTree, PcieLink, PcieSettings, Placed, Platform, SlotLink, SlotPath,
-    Sysfs, gpu_name, large_bar, max_payload_bytes, xgmi,
+    End, Fact, IommuMode, KfdNode, LargeBar, Machine, Matrix, Nic, PathType, PciAddress, PciDevice,
+    PciTree, PcieLink, Placed, Platform, SlotLink, SlotPath, Sysfs, divided_gpus, gpu_name,
+    large_bar, max_payload_bytes, xgmi,
 };
 
 use crate::parent::fabric::{self, Fabric};
@@ -37,8 +37,8 @@ pub(crate) struct Shown {
     pub(crate) nics: Vec<Nic>,
     /// What AMD's kernel driver sees.
     pub(crate) kfd: Vec<KfdNode>,
-    /// GPUs that are divided.
-    pub(crate) mig: Vec<MigGpu>,
+    /// GPUs of NVIDIA that MIG divides, by the driver's minor number.
+    pub(crate) mig: Vec<u32>,
     /// Every PCI function.
     pub(crate) tree: PciTree,
     /// What is not told here, a sentence each.
@@ -99,7 +99,7 @@ impl Shown {
             devices: matrix.ends.iter().zip(&ends).map(card).collect(),
             matrix,
             matrix_open,
-            mig: MigGpu::read_all(sysfs),
+            mig: divided_gpus(sysfs),
             open: (!left_out.is_empty())
                 .then(|| format!("{} virtual functions of NICs are left out", left_out.len()))
                 .into_iter()
@@ -117,13 +117,6 @@ impl Shown {
         self.machine.nodes.is_empty()
             && self.matrix.ends.is_empty()
             && self.tree.functions.is_empty()
-    }
-
-    /// The cards of a kind.
-    pub(crate) fn cards(&self, kind: EndKind) -> impl Iterator<Item = &Card> {
-        self.devices
-            .iter()
-            .filter(move |card| card.end.kind == kind)
     }
 }
 
@@ -166,10 +159,6 @@ pub(crate) struct Card {
     pub(crate) card_link: Option<PcieLink>,
     /// The smallest payload limit on the way, in bytes.
     pub(crate) max_payload_bytes: Option<u32>,
-    /// Payload and read requests of the function.
-    pub(crate) settings: Option<Fact<PcieSettings>>,
-    /// The states that the function's link goes to by itself.
-    pub(crate) aspm: Option<Fact<Aspm>>,
     /// What the IOMMU does with its requests.
     pub(crate) iommu: Fact<IommuMode>,
     /// How much of its memory its window shows; `None` of a NIC.
@@ -192,8 +181,6 @@ impl Card {
             card_link: path.as_ref().ok().and_then(|path| path.card_link(sysfs)),
             slot_link: path.and_then(|path| path.read(sysfs)).into(),
             max_payload_bytes: max_payload_bytes(sysfs, pci),
-            settings: function.map(|function| function.settings.clone()),
-            aspm: function.map(|function| function.aspm.clone()),
             iommu: machine.iommu(sysfs, pci.address),
             bar: pci.is_gpu().then(|| large_bar(sysfs, pci)),
             pci: pci.clone(),

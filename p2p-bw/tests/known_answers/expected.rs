@@ -4,12 +4,12 @@
 use boxfile::BoxFile;
 use record::{Endpoint, Links, Outcome, Point};
 
-use super::boxes::{Access, access, heeds_access};
+use super::boxes::access;
 use super::program::ordinal;
 use super::solver::Solver;
 
 /// Every case of `tplens p2p --list`.
-pub(crate) const CASES: [&str; 34] = [
+pub(crate) const CASES: [&str; 33] = [
     "h2d_pinned_ce",
     "h2d_pinned_sm",
     "d2h_pinned_ce",
@@ -29,7 +29,6 @@ pub(crate) const CASES: [&str; 34] = [
     "d2d_bidir_read_ce",
     "d2d_bidir_read_sm",
     "d2d_staged_ce",
-    "d2d_driver_staged_ce",
     "host_to_all_ce",
     "host_to_all_sm",
     "all_to_host_ce",
@@ -102,11 +101,6 @@ impl Asked<'_> {
         }
         let pairs = self.pairs(base, point);
         let direct = |pair: &(usize, usize)| access(self.described, pair.0, pair.1).is_direct();
-        if base == "d2d_driver_staged" && !heeds_access(self.described) {
-            let denied =
-                |pair: &(usize, usize)| access(self.described, pair.0, pair.1) == Access::Denied;
-            return !self.no_peer && pairs.iter().all(denied);
-        }
         if base.ends_with("staged") {
             return self.no_peer || !pairs.iter().all(direct);
         }

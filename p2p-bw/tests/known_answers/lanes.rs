@@ -107,11 +107,6 @@ impl<'a> Lanes<'a> {
                 vec![self.peer("forward", a, b, b), self.peer("back", b, a, a)]
             }
             "d2d_staged" => self.relayed(),
-            "d2d_driver_staged" => {
-                let (a, b) = self.pair();
-                let route = self.routes.unassisted(self.physical[a], self.physical[b]);
-                vec![self.copies("bandwidth", route, a)]
-            }
             "host_to_all" => self
                 .all(|lanes, j, device| lanes.host(&format!("share_{j}"), Device, Pinned, device)),
             "all_to_host" => {

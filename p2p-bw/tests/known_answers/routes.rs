@@ -119,18 +119,6 @@ impl Routes<'_> {
         self.route(cap.unwrap(), latency, crossings)
     }
 
-    /// From a to b without access: a part of the slower host link, through the host.
-    pub(crate) fn unassisted(&self, a: usize, b: usize) -> Route {
-        let (source, target) = (self.device(a), self.device(b));
-        let slower = source.d2h_pinned.value.min(target.h2d_pinned.value);
-        let crossings = [wire(a, false), wire(b, true)].into_iter();
-        let crossings = crossings
-            .chain(self.host_segments(a, false))
-            .chain(self.host_segments(b, true));
-        let cap = self.0.driver_staging_fraction.value * slower;
-        self.route(cap, self.unassisted_us(a, b), crossings)
-    }
-
     /// The latency of a copy that the driver stages.
     pub(crate) fn unassisted_us(&self, a: usize, b: usize) -> f64 {
         let own = |device: usize| self.device(device).copy_latency_us.value;

@@ -25,7 +25,7 @@ const WITH_GROUPS: [&str; 4] = [
     "--sizes",
     "16M",
     "--cases",
-    "core,host_bidir_pinned_ce,d2d_read_*,d2d_bidir_*_ce,d2d_driver_staged_ce,host_to_all_ce,all_to_host_ce,all_pairs_ce",
+    "core,host_bidir_pinned_ce,d2d_read_*,d2d_bidir_*_ce,host_to_all_ce,all_to_host_ce,all_pairs_ce",
 ];
 
 /// GB/s of copies that run alone, each with its latency: bytes / (latency + bytes / rate), and 1 GB/s is 1 byte a nanosecond.
@@ -104,9 +104,7 @@ fn the_l40_box_gives_its_file_s_figures() {
             assert_numbers(&links, [total].into_iter().filter(|_| a < b));
         }
     }
-    for case in ["d2d_staged_ce", "d2d_driver_staged_ce"] {
-        assert!(is_left_out(&links, case, 12), "{case}");
-    }
+    assert!(is_left_out(&links, "d2d_staged_ce", 12));
 }
 
 #[test]
@@ -115,18 +113,15 @@ fn without_peer_access_the_l40_box_is_staged() {
     let staged = ["--sizes", "16M", "--no-peer", "--cases", "d2d_*"];
     let links = measured(&described, &staged);
     let all = compared(&described, &links);
-    assert_eq!(all.len(), 2 * 12); // two cases on 12 ordered pairs; those that need access do not apply
+    assert_eq!(all.len(), 12); // one case on 12 ordered pairs; those that need access do not apply
     assert_within(&all, EXACT);
-    // Half of the slower host link, 25.6; the latency of both devices, 2 us each.
-    let driver = alone(SIXTEEN, 4.0, 12.8);
     // 16 pieces of 1 MiB in a copy, each 2 us + 1048576 B at 25.9 up and at 25.6 down. Down is slower and sets the pace,
     // after the first piece went up. One copy is 730 us, so 2 fill the window of 1 ms: 32 pieces.
     let (up, down) = (2e3 + 1_048_576.0 / 25.9, 2e3 + 1_048_576.0 / 25.6);
     let ours = 2.0 * SIXTEEN / (up + 32.0 * down);
     for (a, b) in pairs(4) {
         let ends = [Device(a), Device(b)];
-        let driver = ("d2d_driver_staged_ce", ends, "bandwidth", driver);
-        assert_numbers(&links, [driver, ("d2d_staged_ce", ends, "bandwidth", ours)]);
+        assert_numbers(&links, [("d2d_staged_ce", ends, "bandwidth", ours)]);
     }
 }
 
@@ -135,8 +130,8 @@ fn the_mig_box_shows_its_instances_denied_and_staged() {
     let described = quiet("rtxpro6000-mig");
     let links = measured(&described, &WITH_GROUPS);
     let all = compared(&described, &links);
-    // As above on 2 devices; 2 ordered pairs x 2 staged cases; 2 shares and a total x (host to all, all to host).
-    assert_eq!(all.len(), 2 * 9 + 2 * 2 + (2 + 1) * 2);
+    // As above on 2 devices; 2 ordered pairs staged; 2 shares and a total x (host to all, all to host).
+    assert_eq!(all.len(), 2 * 9 + 2 + (2 + 1) * 2);
     assert_within(&all, EXACT);
     for (index, device) in links.devices.iter().enumerate() {
         assert_eq!(device.label, format!("MIG{index}"));
@@ -148,13 +143,10 @@ fn the_mig_box_shows_its_instances_denied_and_staged() {
     // 16 pieces of 1 MiB in a copy of 404 us, so 3 copies: 48 pieces, up at 50 GB/s after 2 us, down at 48 the slower.
     let (up, down) = (2e3 + 1_048_576.0 / 50.0, 2e3 + 1_048_576.0 / 48.0);
     let ours = 3.0 * SIXTEEN / (up + 48.0 * down);
-    // 24 = half of 48 by the driver, in 4 us.
-    let driver = alone(SIXTEEN, 4.0, 24.0);
     for (a, b) in pairs(2) {
         assert_eq!(verdict(&links, a, b), PeerVerdict::Denied);
         let ends = [Device(a), Device(b)];
-        let driver = ("d2d_driver_staged_ce", ends, "bandwidth", driver);
-        assert_numbers(&links, [driver, ("d2d_staged_ce", ends, "bandwidth", ours)]);
+        assert_numbers(&links, [("d2d_staged_ce", ends, "bandwidth", ours)]);
     }
     for (case, count) in [("d2d_write_ce", 2), ("d2d_bidir_read_ce", 1)] {
         assert!(is_left_out(&links, case, count), "{case}");

@@ -9,12 +9,7 @@ use tp_plan::{Surroundings, Vendor};
 use super::case::CaseArgs;
 
 /// Copies between two devices by the copy engine, the direct ones first.
-const COPIES: [&str; 4] = [
-    "d2d_write_ce",
-    "d2d_read_ce",
-    "d2d_staged_ce",
-    "d2d_driver_staged_ce",
-];
+const COPIES: [&str; 3] = ["d2d_write_ce", "d2d_read_ce", "d2d_staged_ce"];
 
 /// A machine: as it was measured, else as it is described, else as its GPUs' name says, else unknown.
 pub(super) struct Machine {

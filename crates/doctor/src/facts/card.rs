@@ -57,7 +57,7 @@ impl Card {
     fn read(sysfs: &Sysfs, is_guest: bool, tree: &PciTree, nic: Nic) -> Self {
         let path = SlotPath::of(&nic.pci, is_guest);
         let folder = format!("sys/bus/pci/devices/{}/net", nic.pci.address);
-        let names = nic.interfaces.iter().map(|interface| &interface.name);
+        let names = nic.interfaces.iter();
         let sizes = names.filter_map(|name| sysfs.read_text(format!("{folder}/{name}/mtu")));
         let ports = nic.rdma.iter().flat_map(|device| {
             let ports = device.ports.iter();

@@ -98,19 +98,17 @@ pub const RULES: &[Rule] = &[
     rule("kernel-log", All(machine::kernel_log)),
 ];
 
-/// What some of the rules say, by id, or all where none is named; the worst first, then in the order of the table.
+/// What the rules say; the worst first, then in the order of the table.
 #[must_use]
-pub fn judge(facts: &Facts, only: &[&str]) -> Vec<Finding> {
+pub fn judge(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {
-        if only.is_empty() || only.contains(&rule.id) {
-            for mut finding in rule.judge.of(facts) {
-                rule.id.clone_into(&mut finding.rule);
-                if finding.code.is_empty() {
-                    rule.id.clone_into(&mut finding.code);
-                }
-                findings.push(finding);
+        for mut finding in rule.judge.of(facts) {
+            rule.id.clone_into(&mut finding.rule);
+            if finding.code.is_empty() {
+                rule.id.clone_into(&mut finding.code);
             }
+            findings.push(finding);
         }
     }
     findings.sort_by_key(|finding| finding.verdict);

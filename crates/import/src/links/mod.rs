@@ -10,6 +10,6 @@ mod value;
 pub use peers::PeerState;
 pub use read::{of_text, read};
 pub use trouble::TroubleKind;
-pub use value::{LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue, renumbered};
+pub use value::{LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue};
 
 pub use nvbandwidth::table::{TESTS, Test};

@@ -69,7 +69,6 @@ fn facts(device: &LinkDevice) -> LinkFacts {
         label: replaced(&device.label),
         name: replaced(&device.name),
         address: device.address,
-        uuid: device.uuid.as_deref().map(replaced),
         link: reading.and_then(link),
     }
 }

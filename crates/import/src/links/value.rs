@@ -57,8 +57,6 @@ pub struct LinkFacts {
     pub name: String,
     /// PCI address of the physical device.
     pub address: Option<PciAddress>,
-    /// UUID of the device or MIG instance.
-    pub uuid: Option<String>,
     /// The link under load, such as `Gen4 x16`; an idle one may save power and says nothing.
     pub link: Option<String>,
 }
@@ -112,8 +110,7 @@ pub(super) fn role(name: &str) -> &str {
 }
 
 /// The name of a number under other numbers of devices: those behind `share_`, `forward_` and `back_`.
-#[must_use]
-pub fn renumbered(name: &str, number: impl Fn(usize) -> usize) -> String {
+pub(super) fn renumbered(name: &str, number: impl Fn(usize) -> usize) -> String {
     let found = ["share", "forward", "back"].into_iter().find_map(|role| {
         let devices = name.strip_prefix(role)?.strip_prefix('_')?;
         let numbers: Option<Vec<String>> = devices

@@ -23,7 +23,6 @@ fn rdma_card(class: u32) -> Tree {
         "0000:0000:0000:0001\n",
     );
     tree.file(&format!("{folder}/net/eth2/operstate"), "up\n");
-    tree.file(&format!("{folder}/net/eth2/speed"), "400000\n");
     tree
 }
 
@@ -78,7 +77,7 @@ fn ports_are_read_with_state_rate_layer_and_gid_types() {
             gid(10, "RoCE v2", None)
         ]
     );
-    assert_eq!(nic.interfaces[0].mbit_per_s, Some(400_000));
+    assert_eq!(nic.interfaces.len(), 1);
 }
 
 #[test]

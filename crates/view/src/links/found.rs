@@ -14,12 +14,11 @@ use crate::lines::{Missing, because, first_of, missing};
 use super::usual::{self, Over, Usual};
 
 /// Cases between two devices, the one that stands in the matrix first.
-pub(super) const BETWEEN: [&str; 5] = [
+pub(super) const BETWEEN: [&str; 4] = [
     "d2d_write_ce",
     "d2d_read_ce",
     "d2d_write_sm",
     "d2d_staged_ce",
-    "d2d_driver_staged_ce",
 ];
 
 /// The lowest rate of several copies.

@@ -98,12 +98,7 @@ fn next(numa: &Numa) -> Vec<Next> {
         }
         false => {
             let ordinals = numa.devices.iter().map(|device| device.ordinal.to_string());
-            let by_rank = if binding.cpu_nodes.len() > 1 {
-                " --per-rank"
-            } else {
-                ""
-            };
-            format!("--gpus {}{by_rank}", ordinals.collect::<Vec<_>>().join(","))
+            format!("--gpus {}", ordinals.collect::<Vec<_>>().join(","))
         }
     };
     let mut next = vec![Next::by(

@@ -167,7 +167,6 @@ pub(super) fn facts(line: &str) -> Option<LinkFacts> {
         label: format!("GPU{ordinal}"),
         name: replaced(name),
         address,
-        uuid: None,
         link: None,
     })
 }
