@@ -121,6 +121,15 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
+/// What to try after a refusal to change another process.
+pub(crate) fn process_hint(errno: Errno) -> &'static str {
+    match errno.0 {
+        libc::EPERM => "it belongs to another user, or a container needs `--cap-add SYS_NICE`",
+        libc::ESRCH => "it has ended",
+        _ => hint(errno),
+    }
+}
+
 /// What to try after a refusal of the calls `mbind`, `set_mempolicy`, `get_mempolicy` and `move_pages`.
 pub(crate) fn hint(errno: Errno) -> &'static str {
     match errno.0 {

@@ -70,11 +70,11 @@ pub(crate) fn affinity(thread: i32, words: usize) -> Result<Vec<c_ulong>, Errno>
     Ok(mask)
 }
 
-/// Restricts the calling thread; sched_setaffinity(2), of thread 0.
-pub(crate) fn set_affinity(mask: &[c_ulong]) -> Result<(), Errno> {
+/// Restricts a thread; sched_setaffinity(2). Thread 0 is the caller.
+pub(crate) fn set_affinity(thread: i32, mask: &[c_ulong]) -> Result<(), Errno> {
     let bytes = size_of_val(mask);
     // SAFETY: the kernel reads `bytes` bytes from `mask`, which is that long.
-    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, mask.as_ptr()) })
+    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, bytes, mask.as_ptr()) })
 }
 
 /// CPU and node the calling thread runs on; getcpu(2).
@@ -156,6 +156,15 @@ pub(crate) fn node_of_page(address: usize) -> Result<c_int, Errno> {
         )
     })?;
     Ok(node)
+}
+
+/// Moves a process's pages from nodes to nodes and gives how many stayed; migrate_pages(2).
+pub(crate) fn migrate_pages(process: i32, from: &NodeMask, to: &NodeMask) -> Result<u64, Errno> {
+    let (from, to) = (from.as_ptr(), to.as_ptr());
+    // SAFETY: the kernel reads MASK_BITS rounded up to words from both masks, which are that long. The process sees no change.
+    let answer = unsafe { libc::syscall(libc::SYS_migrate_pages, process, MASK_BITS, from, to) };
+    check(answer)?;
+    Ok(answer.unsigned_abs())
 }
 
 /// The soft limit of locked memory in bytes, `None` where there is no limit; getrlimit(2).

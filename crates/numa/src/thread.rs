@@ -1,11 +1,12 @@
 //! Where the calling thread may run and where it runs.
 //!
-//! Only the calling thread is pinned; threads and processes that it starts afterwards inherit its CPUs.
+//! Only the calling thread is pinned; threads and processes that it starts afterwards inherit its CPUs. Other processes are
+//! pinned in `process.rs`.
 
 use std::ffi::c_ulong;
 
 use crate::error::{Errno, NumaError};
-use crate::{ffi, policy};
+use crate::ffi;
 
 const WORD_BITS: usize = c_ulong::BITS as usize;
 /// Words of the largest CPU set that is asked for: 65536 CPUs.
@@ -20,29 +21,17 @@ pub struct Running {
     pub node: u32,
 }
 
-/// Binds the calling thread and all that it starts to CPUs, none of which leaves them as they are, and to the memory of nodes; gives
-/// what was refused, in which case the other half is bound all the same.
-#[must_use]
-pub fn bind_thread(cpus: &[usize], nodes: &[u32]) -> Vec<NumaError> {
-    let pinned = match cpus {
-        [] => Ok(()),
-        cpus => pin_thread_to_cpus(cpus),
-    };
-    let halves = [pinned, policy::set(nodes)];
-    halves.into_iter().filter_map(Result::err).collect()
-}
-
 /// Restricts the calling thread to some CPUs.
 ///
 /// CPUs that are offline or not in the process's cpuset are left out by the kernel; it is an error where none is left.
 /// To be certain, compare [`allowed_cpus`] afterwards.
 pub fn pin_thread_to_cpus(cpus: &[usize]) -> Result<(), NumaError> {
     let mask = cpu_mask(cpus)?;
-    ffi::set_affinity(&mask).map_err(|errno| refused(cpus, errno))
+    ffi::set_affinity(0, &mask).map_err(|errno| refused(cpus, errno))
 }
 
 /// CPUs as the kernel takes them.
-fn cpu_mask(cpus: &[usize]) -> Result<Vec<c_ulong>, NumaError> {
+pub(crate) fn cpu_mask(cpus: &[usize]) -> Result<Vec<c_ulong>, NumaError> {
     let highest = cpus.iter().copied().max().ok_or(NumaError::NoCpu)?;
     let words = highest / WORD_BITS + 1;
     if words > MOST_WORDS {

@@ -1,12 +1,13 @@
-//! Programs that are started bound: their CPUs and their memory.
+//! Programs that are started bound, and processes that run already: their CPUs, their memory and their pages.
 //!
 //! The machine that runs the tests needs node 0 and one CPU.
 
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use numa::{NumaError, allowed_cpus, bind_thread};
+use numa::{NumaError, allowed_cpus, bind_thread, move_process_memory, pin_process};
 
 /// Notes that this test skips what is left of it.
 fn skip(reason: &str) {
@@ -28,6 +29,32 @@ fn unless_forbidden<T>(result: Result<T, NumaError>) -> Option<T> {
             None
         }
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// A process that runs until its input ends; dropping it ends it.
+struct Waiting(Child);
+
+impl Waiting {
+    fn start() -> Self {
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("cat");
+        // What comes back shows that it runs its own program.
+        let input = child.stdin.as_mut().expect("its input");
+        std::io::Write::write_all(input, b"x").expect("a byte");
+        let output = child.stdout.as_mut().expect("its output");
+        output.read_exact(&mut [0]).expect("the byte");
+        Self(child)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 
@@ -60,4 +87,35 @@ fn a_program_inherits_the_cpus_and_the_policy_of_the_thread_that_starts_it() {
     }
     // The thread that is not bound is as before.
     assert_eq!(allowed_cpus().unwrap(), allowed);
+}
+
+#[test]
+fn a_running_process_is_pinned_and_shows_it() {
+    let other = Waiting::start();
+    let pid = other.0.id();
+    let cpus = vec![*allowed_cpus().unwrap().last().unwrap()];
+    let Some(pinned) = unless_forbidden(pin_process(pid, &cpus)) else {
+        return;
+    };
+    assert_eq!(pinned, 1);
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = format!("Cpus_allowed_list:\t{}\n", cpus[0]);
+    assert!(status.contains(&line), "{status}");
+    assert_eq!(pin_process(pid, &[]), Err(NumaError::NoCpu));
+    if let Some(left) = unless_forbidden(move_process_memory(pid, &[0], &[0])) {
+        assert_eq!(left, 0);
+    }
+}
+
+#[test]
+fn a_process_that_is_not_there_is_named() {
+    // The kernel gives out at most 2^22 numbers.
+    let nobody = 4_194_305;
+    for error in [
+        pin_process(nobody, &[0]).err(),
+        move_process_memory(nobody, &[0], &[0]).err(),
+    ] {
+        let said = error.unwrap().to_string();
+        assert!(said.contains("4194305"), "{said}");
+    }
 }

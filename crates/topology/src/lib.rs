@@ -48,7 +48,7 @@ pub use machine::Machine;
 pub use matrix::{End, EndKind, Matrix, Placed};
 pub use nic::{Gid, Nic, RdmaDevice, RdmaPort};
 pub use node::{Cpus, NumaNode};
-pub use nvidia::{divided_gpus, gpu_name};
+pub use nvidia::{divided_gpus, gpu_name, nvidia_files};
 pub use nvlink::{FabricState, NvLink, NvLinkEnd, NvLinks, nvlinks_between};
 pub use path::{PathType, PathTypeError};
 pub use pci::PciDevice;

@@ -1,9 +1,11 @@
-//! What NVIDIA's driver lists in procfs: which GPUs are divided, and what each is called.
+//! What NVIDIA's driver lists in procfs: which GPUs are divided, what each is called, and the device files that lead to it.
 //!
 //! The driver's numbers of files need not follow the order of addresses.
 
+use std::collections::BTreeMap;
+
 use crate::vendor::NVIDIA;
-use crate::{PciDevice, Sysfs};
+use crate::{PciAddress, PciDevice, Sysfs};
 
 const GPUS: &str = "proc/driver/nvidia/gpus";
 const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
@@ -14,6 +16,32 @@ pub fn divided_gpus(sysfs: &Sysfs) -> Vec<u32> {
     let mut gpus = numbered(sysfs, CAPABILITIES, "gpu");
     gpus.retain(|gpu| !numbered(sysfs, &format!("{CAPABILITIES}/gpu{gpu}/mig"), "gi").is_empty());
     gpus
+}
+
+/// The last names of the files below `/dev` that belong to one GPU, such as `nvidia0` and, with MIG, `nvidia-cap21`.
+#[must_use]
+pub fn nvidia_files(sysfs: &Sysfs) -> BTreeMap<String, PciAddress> {
+    let mut files = BTreeMap::new();
+    let minor = |name: String| -> Option<(u32, PciAddress)> {
+        let minor = information(sysfs, &name, "Device Minor")?.parse().ok()?;
+        Some((minor, name.parse().ok()?))
+    };
+    for (minor, address) in sysfs.names(GPUS).into_iter().filter_map(minor) {
+        files.insert(format!("nvidia{minor}"), address);
+        let below = format!("{CAPABILITIES}/gpu{minor}/mig");
+        for instance in numbered(sysfs, &below, "gi") {
+            let own = format!("{below}/gi{instance}");
+            let compute = numbered(sysfs, &own, "ci").into_iter();
+            let compute = compute.map(|id| format!("{own}/ci{id}"));
+            for folder in std::iter::once(own.clone()).chain(compute) {
+                let access = sysfs.read_text(format!("{folder}/access"));
+                let file = access.and_then(|text| field(&text, "DeviceFileMinor")?.parse().ok());
+                let file: Option<u32> = file;
+                files.extend(file.map(|file| (format!("nvidia-cap{file}"), address)));
+            }
+        }
+    }
+    files
 }
 
 /// What the GPU is called: by NVIDIA's driver, or by AMD's where the card has a name.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,6 +14,7 @@ use record::{NumaBinding, exit, redacted_arguments};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
+use super::follow;
 use super::nodes::{binding, check, joined, listed};
 use crate::begun::{Begun, DeviceArgs};
 
@@ -36,6 +37,10 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = node, conflicts_with_all = ["gpus", "backend", "sim"])]
     node: Vec<u32>,
 
+    /// Move each process that opens a GPU to the nodes of the GPUs it opened, with the memory that it has by then.
+    #[arg(long)]
+    per_rank: bool,
+
     /// Do not start the program where a part of the binding is refused; exit code 3.
     #[arg(long)]
     strict: bool,
@@ -43,6 +48,10 @@ pub(crate) struct ExecArgs {
     /// Print the numactl command that binds the same way, and start nothing.
     #[arg(long)]
     dry_run: bool,
+
+    /// Move workers of a program that has started.
+    #[arg(long, value_name = "PID", hide = true)]
+    follow: Option<u32>,
 
     /// The program and its arguments, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]
@@ -58,6 +67,9 @@ fn node(text: &str) -> Result<u32, String> {
 
 /// Binds this process and becomes the program; the exit code is of a program that was not started.
 pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    if let Some(program) = args.follow {
+        return follow::run(program, &args.node);
+    }
     let usage = |text: &str| Err(Stop::Usage(text.to_owned()));
     if args.program.is_empty() && !args.dry_run {
         return usage(
@@ -132,6 +144,11 @@ fn bound(args: &ExecArgs, machine: &Machine, nodes: &NumaBinding) -> Result<u8, 
             say!("SIMULATED: the nodes are those of simulated machine {name}, not of this one");
         }
         say!("{}; the environment is not changed", nodes.basis);
+        if args.per_rank {
+            say!(
+                "numactl binds the whole program; --per-rank also moves each process to the nodes of its GPUs"
+            );
+        }
         if shown != words {
             say!("not whole: what may be a secret is printed as <redacted>");
         }
@@ -153,6 +170,9 @@ fn bound(args: &ExecArgs, machine: &Machine, nodes: &NumaBinding) -> Result<u8, 
     for refusal in refused {
         say!("numa exec: NOT BOUND: {refusal}");
     }
+    if args.per_rank {
+        start_follower(&nodes.memory_nodes)?;
+    }
     let Some((name, arguments)) = args.program.split_first() else {
         return Ok(exit::USAGE);
     };
@@ -163,4 +183,17 @@ fn bound(args: &ExecArgs, machine: &Machine, nodes: &NumaBinding) -> Result<u8, 
         std::io::ErrorKind::NotFound => NOT_FOUND,
         _ => CANNOT_START,
     })
+}
+
+/// Starts the process that moves the program's workers; it ends with this process.
+fn start_follower(nodes: &[u32]) -> Result<(), Stop> {
+    let own = std::env::current_exe().context("finding this program")?;
+    let (program, nodes) = (std::process::id().to_string(), joined(nodes, ","));
+    Command::new(own)
+        .args(["numa", "exec", "--follow", &program, "--node", &nodes])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .context("starting the process that moves workers")?;
+    Ok(())
 }

@@ -2,6 +2,7 @@
 //! nodes of their GPUs (`exec`).
 
 mod exec;
+mod follow;
 mod measure;
 mod nodes;
 mod plan;

@@ -130,7 +130,7 @@ fn the_program_inherits_the_binding() {
     }
     let scratch = Scratch::new();
     let files = ["cat", "/proc/self/status", "/proc/self/numa_maps"];
-    let ran = exec(&scratch, &["--node", "0"], &files);
+    let ran = exec(&scratch, &["--node", "0", "--per-rank"], &files);
     assert_eq!(status_line(&ran.stdout, "Cpus_allowed_list"), own_cpus());
     assert_eq!(
         ran.stdout.contains(" bind:0 "),
