@@ -17,6 +17,8 @@ pub enum Answer {
     Result,
     /// Text: that something is missing.
     Text,
+    /// Text: what was refused last by the shim, where it refused anything.
+    LastError,
     /// A pointer, a number, a small structure or nothing: null or zeros.
     Nothing,
 }
@@ -57,6 +59,9 @@ impl Entry {
     /// The real function, delayed where that is asked; without it, why the call is refused, where that is to be said.
     fn real(&'static self, frame: Frame) -> Result<usize, Option<String>> {
         let real = Real::get(self.library).map_err(|words| Some(words.to_owned()))?;
+        if self.answer == Answer::LastError && log::last_refusal().is_some() {
+            return Err(None);
+        }
         let found = match self.found.load(Ordering::Relaxed) {
             0 => real.handle.symbol(self.name).ok_or(None)? as usize,
             found => found,
@@ -76,6 +81,7 @@ impl Entry {
         let way = match self.answer {
             Answer::Delayed | Answer::Result => internal_error as *const (),
             Answer::Text => unknown_text as *const (),
+            Answer::LastError => last_refusal as *const (),
             Answer::Nothing => zeros as *const (),
         };
         way as usize
@@ -123,6 +129,10 @@ extern "C" fn internal_error() -> c_int {
 
 extern "C" fn unknown_text() -> *const c_char {
     c"the real library of collectives is missing, or has no text (tplens delay shim)".as_ptr()
+}
+
+extern "C" fn last_refusal() -> *const c_char {
+    log::last_refusal().unwrap_or_default().as_ptr()
 }
 
 extern "C" fn zeros() -> u128 {

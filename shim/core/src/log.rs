@@ -1,4 +1,4 @@
-//! What is asked for and reported by variables: the delay, words on standard error, and lines of JSON in `TPLENS_DELAY_LOG`.
+//! What is asked for and reported by variables: the delay, words on standard error and as the library's last error, and lines of JSON in `TPLENS_DELAY_LOG`.
 //!
 //! A process appends a line at its first delayed call, at each call whose number is a power of two, at a call that comes half a
 //! second after the last line, and when it ends; the last line of a process counts. Workers of engines are often killed and write
@@ -6,6 +6,7 @@
 
 use serde_json::json;
 use std::env;
+use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,7 +29,7 @@ struct State {
     /// The real library's file.
     library: &'static str,
     /// What was said last of a call that is refused.
-    refusal: String,
+    refusal: Option<&'static CStr>,
     written: Option<Instant>,
     log_failed: bool,
 }
@@ -39,7 +40,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     refused: 0,
     measured_us: None,
     library: "",
-    refusal: String::new(),
+    refusal: None,
     written: None,
     log_failed: false,
 });
@@ -79,10 +80,17 @@ pub(crate) fn say(words: &str) {
 pub(crate) fn refuse(words: &str) {
     let mut state = state();
     state.refused += 1;
-    if state.refusal != words {
-        words.clone_into(&mut state.refusal);
+    if state.refusal.map(CStr::to_bytes) != Some(words.as_bytes()) {
+        // Leaked: a caller of ncclGetLastError keeps the pointer, and there are few different words.
+        let text = CString::new(words).ok();
+        state.refusal = text.map(|text| &*Box::leak(text.into_boxed_c_str()));
         say(&format!("{words}; the call fails"));
     }
+}
+
+/// The words of the last refusal, which live on; `None` where no call of this process was refused.
+pub(crate) fn last_refusal() -> Option<&'static CStr> {
+    state().refusal
 }
 
 /// Keeps what the kernel was measured with.

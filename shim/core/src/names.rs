@@ -29,7 +29,8 @@ macro_rules! names {
                 "ParamGetU8" "PutSignal" "Recv" "RedOpCreatePreMulSum" "RedOpDestroy" "Reduce"
                 "ReduceConfig" "ReduceScatter" "ReduceScatterConfig" "Scatter" "ScatterConfig"
                 "Send" "SetEncryption" "Signal" "WaitSignal" "WinGetUserPtr";
-            Text: "GetErrorString" "GetLastError";
+            Text: "GetErrorString";
+            LastError: "GetLastError";
             Nothing: "LLA2ACalcSlots" "ParamDumpAll" "ResetDebugInit" "ResetDebugInitInternal"
                 "TeamCft" "TeamCftMultimem" "TeamLsa" "TeamRail" "TeamRankToLsa" "TeamRankToWorld"
                 "TeamWorld";
