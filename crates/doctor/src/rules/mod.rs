@@ -101,25 +101,18 @@ pub const RULES: &[Rule] = &[
 /// What the rules say; the worst first, then in the order of the table.
 #[must_use]
 pub fn judge(facts: &Facts) -> Vec<Finding> {
-    let findings = RULES.iter().flat_map(|rule| rule.findings(facts));
-    let mut findings: Vec<Finding> = findings.collect();
+    let mut findings = Vec::new();
+    for rule in RULES {
+        for mut finding in rule.judge.of(facts) {
+            rule.id.clone_into(&mut finding.rule);
+            if finding.code.is_empty() {
+                rule.id.clone_into(&mut finding.code);
+            }
+            findings.push(finding);
+        }
+    }
     findings.sort_by_key(|finding| finding.verdict);
     findings
-}
-
-impl Rule {
-    /// What this rule says.
-    #[must_use]
-    pub fn findings(&self, facts: &Facts) -> Vec<Finding> {
-        let mut findings = self.judge.of(facts);
-        for finding in &mut findings {
-            self.id.clone_into(&mut finding.rule);
-            if finding.code.is_empty() {
-                self.id.clone_into(&mut finding.code);
-            }
-        }
-        findings
-    }
 }
 
 impl Judge {
