@@ -84,7 +84,7 @@ impl Nic {
         Self {
             driver: sysfs.link_name(format!("{folder}/driver")),
             is_virtual: sysfs.link_name(format!("{folder}/physfn")).is_some(),
-            interfaces: interfaces(sysfs, &folder),
+            interfaces: interfaces(sysfs, &folder).collect(),
             rdma: rdma
                 .into_iter()
                 .map(|name| RdmaDevice::read(sysfs, name))
@@ -173,10 +173,11 @@ pub(crate) fn is_network(pci: &PciDevice) -> bool {
 }
 
 /// The interfaces of a function; those of a virtio card lie one folder below it.
-fn interfaces(sysfs: &Sysfs, folder: &str) -> Vec<String> {
+fn interfaces(sysfs: &Sysfs, folder: &str) -> impl Iterator<Item = String> {
     let mut below = sysfs.names(folder);
     below.retain(|name| name.starts_with("virtio"));
     let own = std::iter::once(format!("{folder}/net"));
-    let folders = own.chain(below.iter().map(|name| format!("{folder}/{name}/net")));
-    folders.flat_map(|folder| sysfs.names(folder)).collect()
+    let below = below.into_iter();
+    let folders = own.chain(below.map(move |name| format!("{folder}/{name}/net")));
+    folders.flat_map(move |folder| sysfs.names(folder))
 }

@@ -4,7 +4,6 @@
 
 mod bench;
 mod chain;
-mod gates;
 mod job;
 mod lanes;
 mod load;

@@ -16,8 +16,7 @@ use record::plan::StopReason;
 use record::quantity::{Gate, Quantity, Unit};
 
 use super::bench::{Bench, End};
-use super::gates::Gates;
-use super::lanes::{Lanes, Transfer, Work};
+use super::lanes::{Gates, Lanes, Transfer, Work};
 use super::series;
 use crate::cases::Measures;
 use crate::messages::{ProbeStep, WorkerReply};

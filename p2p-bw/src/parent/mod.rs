@@ -7,7 +7,6 @@ mod intent;
 mod link;
 mod measurer;
 mod monitor;
-mod nvlink;
 mod plan;
 mod points;
 mod probes;

@@ -17,7 +17,7 @@ use super::measurer::Measurer;
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::points::{self, Points};
-use super::{fabric, link, nvlink, verdict};
+use super::{fabric, link, verdict};
 use crate::begun::{Begun, DeviceArgs, RunningArgs, SamplingArgs};
 use crate::cases::{self, Pattern};
 use crate::messages::{Finding, Job};
@@ -94,7 +94,7 @@ pub(super) fn described(
         devices[*position].idle = Some(reading.clone());
     }
     let mut caveats: Vec<Caveat> = known::busy(&devices).collect();
-    caveats.extend(nvlink::caveats(found, &devices));
+    caveats.extend(fabric::nvlink_caveats(found, &devices));
     caveats.extend(known::said(chosen));
     caveats.extend(known::shared_cpus(found, &devices));
     if !begun.is_soft() {
@@ -110,7 +110,7 @@ pub(super) fn described(
     Links {
         machine: Some(begun.machine.clone()),
         backend: Some(inventory::backend(chosen)),
-        nvlinks: nvlink::readings(found, &devices),
+        nvlinks: fabric::nvlinks(found, &devices),
         devices,
         paths,
         caveats,
@@ -181,7 +181,11 @@ impl Session<'_> {
         caveats.extend(verdict::staged_kernels(links));
         if !links.nvlinks.is_empty() {
             let now = inventory::nvlinks(begun.chosen.backend, deadline, interrupt)?;
-            caveats.extend(nvlink::risen(&begun.found, &links.devices, &now));
+            caveats.extend(fabric::nvlink_errors_risen(
+                &begun.found,
+                &links.devices,
+                &now,
+            ));
         }
         let lost = self.monitor.finish();
         caveats.extend(lost.map(|why| Condition::LinkReadingLost.with(why)));
@@ -284,7 +288,7 @@ impl Points for Session<'_> {
         let links = BoxLinks {
             links: &self.recorder.payload,
             readings: &readings,
-            nvlink_gb_per_s: nvlink::each(&self.begun.found),
+            nvlink_gb_per_s: fabric::nvlink_rate(&self.begun.found),
         };
         Ok(found.judged(|quantities| links.used(point, quantities)))
     }
