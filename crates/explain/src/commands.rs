@@ -38,7 +38,14 @@ impl Command {
 
     /// As a shell takes it; `None` where a word cannot be given to one.
     pub(crate) fn quoted(&self) -> Option<String> {
-        shlex::try_join(self.0.iter().map(String::as_str)).ok()
+        // A list such as `0,1` needs no quotes.
+        let is_list = |word: &str| word.chars().all(|one| one.is_ascii_digit() || one == ',');
+        let word = |word: &String| match is_list(word) {
+            true => Some(word.clone()),
+            false => Some(shlex::try_quote(word).ok()?.into_owned()),
+        };
+        let words: Option<Vec<String>> = self.0.iter().map(word).collect();
+        Some(words?.join(" "))
     }
 }
 

@@ -98,7 +98,12 @@ fn next(numa: &Numa) -> Vec<Next> {
         }
         false => {
             let ordinals = numa.devices.iter().map(|device| device.ordinal.to_string());
-            format!("--gpus {}", ordinals.collect::<Vec<_>>().join(","))
+            let by_rank = if binding.cpu_nodes.len() > 1 {
+                " --per-rank"
+            } else {
+                ""
+            };
+            format!("--gpus {}{by_rank}", ordinals.collect::<Vec<_>>().join(","))
         }
     };
     let mut next = vec![Next::by(

@@ -58,9 +58,10 @@ fn rule(of: &Rule) -> String {
         Rule::Replicas {
             replicas,
             in_flight,
-            ..
+            times: gain,
         } => format!(
-            "Compare {replicas} replicas of TP1, {in_flight} in flight in all: longer steps, no all-reduce"
+            "Compare {replicas} replicas of TP1, {in_flight} in flight in all: about {} the tokens/s of TP{replicas}",
+            times(gain)
         ),
         Rule::LibraryToldOff { variable, value } => {
             format!("Unset {variable}={value}: it keeps the library from peer access")
