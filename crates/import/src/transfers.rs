@@ -1,14 +1,14 @@
 //! What tools of others print of transfers between hosts: perftest's `ib_*_bw` and `ib_*_lat`, `ucx_perftest`, and Mooncake's
-//! `transfer_engine_bench`.
+//! `transfer_engine_bench`; perftest's `--out_json` and the CSV of `ucx_perftest -v`, too.
 //!
 //! One file may hold several runs, as of a loop over sizes. Intervals of a run under way are not read: its last line counts.
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::ImportError;
-use super::source::Source;
+use super::source::{Source, is_json};
 
 /// Perftest and UCX say MB and mean MiB (perftest_parameters.h, libperf.c); Gb are 1e9 bits.
 const MIB: f64 = 1_048_576.0;
@@ -58,6 +58,7 @@ pub fn read(path: &Path) -> Result<Transfers, ImportError> {
         looked_for: "results of ib_write_bw and its like, ucx_perftest, transfer_engine_bench",
     };
     match Source::of(path, &origin)? {
+        Source::Text(text) if is_json(&text) => of_json(&text).ok_or_else(|| unknown(origin)),
         Source::Text(text) => of_text(&text).ok_or_else(|| unknown(origin)),
         Source::Ours(_) => Err(unknown(origin)),
     }
@@ -66,7 +67,7 @@ pub fn read(path: &Path) -> Result<Transfers, ImportError> {
 fn of_text(text: &str) -> Option<Transfers> {
     let mut read = Transfers::default();
     let mut columns: Vec<&str> = Vec::new();
-    let mut is_alone = false;
+    let (mut is_alone, mut is_final) = (false, false);
     for line in text.lines().map(str::trim) {
         let numbers = line.split_whitespace().map(|word| word.parse::<f64>().ok());
         let numbers: Option<Vec<f64>> = numbers.collect();
@@ -78,6 +79,7 @@ fn of_text(text: &str) -> Option<Transfers> {
             None
         } else if line.starts_with("#bytes") {
             read.tool = "perftest";
+            is_final = false;
             // `BW average[MB/sec]` is one column, as `t_typical[usec]` is.
             columns = line
                 .split_whitespace()
@@ -88,9 +90,21 @@ fn of_text(text: &str) -> Option<Transfers> {
         } else if line.contains("(usec)") {
             is_alone = line.contains("latency (usec)");
             None
-        } else if let Some(rest) = line.strip_prefix("Final:") {
-            read.tool = "ucx_perftest";
-            of_ucx(rest)
+        } else if line.contains("iterations,") && line.contains("_lat,") {
+            // CSV does not say it; the end that listens prints what the test is.
+            let test = read.test.as_deref().unwrap_or_default();
+            is_alone = test.contains("latency") && !test.contains("bandwidth");
+            is_final = true;
+            None
+        } else if line.starts_with('|') {
+            is_final = line.contains(" Test ") && line.contains("# iterations");
+            None
+        } else if line.starts_with("Final:") || is_final && !line.starts_with(['[', '+']) {
+            let row = of_ucx(line);
+            if row.is_some() {
+                read.tool = "ucx_perftest";
+            }
+            row
         } else if let Some((_, rest)) = line.split_once("Test completed: duration ") {
             read.tool = "transfer_engine_bench";
             of_mooncake(rest)
@@ -120,14 +134,74 @@ fn of_perftest(columns: &[&str], numbers: &[f64]) -> Option<Timed> {
 }
 
 /// Iterations; a percentile, the last interval's average and the whole run's of the time; average and overall of MB/s and of messages.
-/// Averages are of the last interval, which may be empty.
-fn of_ucx(rest: &str) -> Option<Timed> {
-    let numbers = rest.split_whitespace().map(|word| word.parse().ok());
-    let numbers: Option<Vec<f64>> = numbers.collect();
-    let [n, _, _, us, _, rate, ..] = numbers?[..] else {
+/// Averages are of the last interval, which may be empty. Of several threads there are only those of the whole run.
+fn of_ucx(line: &str) -> Option<Timed> {
+    let words = line.rsplit([',', ' ']).filter(|word| !word.is_empty());
+    let mut numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
+    numbers.reverse();
+    let ([n, _, _, us, _, rate, _, _] | [n, us, rate, _]) = numbers[..] else {
         return None;
     };
     Some(timed((rate * MIB * us * 1e-6).round(), us * 1e-6, n))
+}
+
+/// What perftest writes with `--out_json` of one size.
+#[derive(Deserialize)]
+struct Written {
+    test_info: TestInfo,
+    results: Results,
+}
+
+#[derive(Deserialize)]
+struct TestInfo {
+    test: String,
+    #[serde(rename = "Device")]
+    device: String,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    #[serde(rename = "MsgSize")]
+    bytes: f64,
+    n_iterations: f64,
+    /// MiB/s, or Gbit/s with `--report_gbits`, which is not written.
+    #[serde(rename = "BW_average")]
+    rate: Option<f64>,
+    /// Millions a second.
+    #[serde(rename = "MsgRate")]
+    messages: Option<f64>,
+    /// Microseconds.
+    t_typical: Option<f64>,
+}
+
+/// Perftest's own file, or several behind each other.
+fn of_json(text: &str) -> Option<Transfers> {
+    let mut read = Transfers {
+        tool: "perftest",
+        ..Transfers::default()
+    };
+    for written in serde_json::Deserializer::from_str(text).into_iter::<Written>() {
+        let Written { test_info, results } = written.ok()?;
+        let seconds = match (results.rate, results.t_typical) {
+            (Some(rate), _) => {
+                // The unit is the one with which the rate of messages agrees.
+                let about = results.messages? * 1e6 * results.bytes;
+                let rates = [rate * MIB, rate * 1e9 / 8.0];
+                let off = |rate: &f64| (rate / about).ln().abs();
+                results.bytes / rates.into_iter().min_by(|a, b| off(a).total_cmp(&off(b)))?
+            }
+            (None, typical) => typical? * 1e-6,
+        };
+        let row = timed(results.bytes, seconds, results.n_iterations);
+        let is_alone = results.rate.is_none();
+        read.rows.push(Timed { is_alone, ..row });
+        read.device = Some(test_info.device);
+        let test = test_info.test.replace('_', " ");
+        read.test = Some(test.trim_end_matches(" Test").to_owned());
+    }
+    let is_timed = |row: &Timed| row.bytes > 0.0 && row.seconds.is_normal();
+    read.rows.retain(is_timed);
+    (!read.rows.is_empty()).then_some(read)
 }
 
 /// `4.00, batch count 1693, throughput 0.11 GB/s` (transfer_engine_bench.cpp, `--report_unit`).

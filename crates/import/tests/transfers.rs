@@ -59,6 +59,28 @@ fn of_ucx_the_whole_run_counts_and_says_its_size() {
 }
 
 #[test]
+fn perftests_own_file_says_no_unit_and_its_messages_do() {
+    // 0.046706 million a second of 1 MiB are 49 GB/s: Gbit/s, and not MiB/s.
+    let json = fixture("ib_write_bw.json");
+    assert_eq!(rows(&json), [(1_048_576.0, 48.975, 20_000)]);
+    assert_eq!(json.test.as_deref(), Some("RDMA Write BW"));
+    assert_eq!(json.device.as_deref(), Some("mlx5_0"));
+    let latency = &fixture("ib_write_lat.json").rows[0];
+    assert!(latency.is_alone && (latency.seconds * 1e6 - 1.05).abs() < 1e-9);
+}
+
+#[test]
+fn of_ucx_final_numbers_and_csv_are_read_and_intervals_are_not() {
+    // 1.21 MiB/s * 12,943.348 us = 16,422; 1.40 MiB/s * 11,165.975 us = 16,392: rates have two digits.
+    let last = fixture("ucx_perftest-final.txt");
+    assert_eq!(rows(&last), [(16_422.0, 0.001, 1000)]);
+    assert!(last.rows[0].is_alone);
+    let csv = fixture("ucx_perftest.csv");
+    assert_eq!(rows(&csv), [(16_392.0, 0.001, 200)]);
+    assert_eq!(csv.tool, "ucx_perftest");
+}
+
+#[test]
 fn of_mooncake_a_batch_is_worked_out() {
     let mooncake = fixture("transfer_engine_bench.txt");
     // 0.11 GB/s for 4 s in 1693 batches: 259,894 bytes, of 16 times 16 KiB.

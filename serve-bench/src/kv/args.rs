@@ -9,9 +9,13 @@ use clap::ValueEnum;
 ///
 /// Each prompt length is read and written several times, and what came is compared with what was sent, outside the timed part. The
 /// law `start + bytes / bandwidth` is fitted to the medians. Without --peer the other end is a process that this one starts.
+///
+/// A tool of others is started at both ends, with --listen and then with --peer and the same model, and times pieces of one block, of 16
+/// and of 256; transfer_engine_bench times prompts in both directions. Words behind `--` are the tool's own, such as `-d mlx5_0`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// What carries them: tcp, nixl with its UCX backend in host memory, or a file in /dev/shm that both ends read and write.
+    /// What carries them: tcp, nixl with its UCX backend in host memory, a file in /dev/shm that both ends read and write, or a tool that is
+    /// installed.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Backend::Tcp)]
     pub(super) backend: Backend,
     /// Model: a shipped name, a config.json or a folder that holds one.
@@ -32,18 +36,24 @@ pub(crate) struct Args {
     /// Show what ib_write_bw and its like, ucx_perftest or transfer_engine_bench printed into this file, and measure nothing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["peer", "listen"])]
     pub(super) from: Option<PathBuf>,
-    /// Be the other end at this address, until a signal.
+    /// Be the other end at this address, until a signal; ib_write_bw and ucx_perftest end with their runs.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["peer", "json"])]
     pub(super) listen: Option<String>,
     /// The other end, which runs `tplens kv --listen`.
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) peer: Option<String>,
+    /// Folder for what a tool prints. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["listen", "from"])]
+    pub(super) out: Option<PathBuf>,
     /// NIXL's libnixl_capi.so [default: the loader's, then those of pip's packages that `python3` sees].
     #[arg(long, value_name = "FILE")]
     pub(super) nixl: Option<PathBuf>,
     /// Write the figures to this file as JSON, too; `-` for standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
+    /// Words for the tool.
+    #[arg(last = true, value_name = "WORDS", allow_hyphen_values = true)]
+    pub(super) words: Vec<String>,
 }
 
 impl Args {
@@ -75,4 +85,13 @@ pub(super) enum Backend {
     Nixl,
     /// A file in /dev/shm.
     Shm,
+    /// perftest's tool.
+    #[value(name = "ib_write_bw")]
+    IbWriteBw,
+    /// UCX's tool.
+    #[value(name = "ucx_perftest")]
+    UcxPerftest,
+    /// Mooncake's tool.
+    #[value(name = "transfer_engine_bench")]
+    TransferEngineBench,
 }

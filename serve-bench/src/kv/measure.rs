@@ -84,7 +84,7 @@ impl Channel {
         stream.set_nodelay(true)?;
         let end = match args.backend {
             Backend::Nixl => wire::over_nixl(&mut stream, most, &args.libraries())?,
-            Backend::Tcp | Backend::Shm => End::default(),
+            _ => End::default(),
         };
         Ok((Self::Stream(stream, end), other))
     }

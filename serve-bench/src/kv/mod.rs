@@ -5,6 +5,7 @@ mod ffi;
 mod measure;
 mod report;
 mod run;
+mod tool;
 mod wire;
 
 pub(crate) use args::Args;

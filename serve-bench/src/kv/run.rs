@@ -13,23 +13,11 @@ use tp_plan::ModelFacts;
 use super::args::Args;
 use super::measure::{Channel, LISTENING};
 use super::report::{Line, Report, document, laws, line, of_tool};
+use super::tool;
 use super::wire::{MOST, Transfer, serve};
 
 /// Measures or serves, and gives the exit code: 5 where content did not arrive.
 pub(crate) fn run(args: &Args, show: Show) -> u8 {
-    if let Some(address) = &args.listen {
-        let listener = match TcpListener::bind(address) {
-            Ok(listener) => listener,
-            Err(error) => {
-                say!("error: cannot listen on {address}: {error}");
-                return exit::USAGE;
-            }
-        };
-        let at = listener.local_addr().map(|at| at.to_string());
-        drop(printed(&format!("{LISTENING}{}\n", at.unwrap_or_default())));
-        serve(&listener, &args.libraries());
-        return exit::INTERNAL;
-    }
     if let Some(file) = &args.from {
         return match import::transfers::read(file) {
             Ok(read) => outputs::with_json(show, &of_tool(&read), &read, args.json.as_deref()),
@@ -61,6 +49,23 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
             };
             (*tokens, transfer)
         }));
+    }
+    if let Some(named) = tool::of(args.backend) {
+        let ended = tool::run(named, args, &transfers, show);
+        return ended.unwrap_or_else(|stop| outputs::stopped(&stop));
+    }
+    if let Some(address) = &args.listen {
+        let listener = match TcpListener::bind(address) {
+            Ok(listener) => listener,
+            Err(error) => {
+                say!("error: cannot listen on {address}: {error}");
+                return exit::USAGE;
+            }
+        };
+        let at = listener.local_addr().map(|at| at.to_string());
+        drop(printed(&format!("{LISTENING}{}\n", at.unwrap_or_default())));
+        serve(&listener, &args.libraries());
+        return exit::INTERNAL;
     }
     let most = transfers.iter().map(|(_, transfer)| transfer.bytes()).max();
     let measured = measured(args, &transfers, most.unwrap_or(1));

@@ -252,16 +252,20 @@ pub(crate) fn check_program(command: &[String]) -> Result<(), Stop> {
     let Some(program) = command.first() else {
         return Ok(());
     };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = match program.contains('/') {
-        true => Path::new(program).is_file(),
-        false => std::env::split_paths(&path).any(|folder| folder.join(program).is_file()),
-    };
-    match is_there {
+    match is_installed(program) {
         true => Ok(()),
         false => Err(Stop::Usage(format!(
             "{program}, which serves, is not installed here: activate its environment, or write its path after `--`"
         ))),
+    }
+}
+
+/// Whether a program is there, by its path or its name.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match program.contains('/') {
+        true => Path::new(program).is_file(),
+        false => std::env::split_paths(&path).any(|folder| folder.join(program).is_file()),
     }
 }
 

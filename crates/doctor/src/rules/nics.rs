@@ -128,9 +128,13 @@ pub(super) fn errors(_: &Facts, _: &Card, port: &Port) -> Told {
     Ok(counted.fold(finding, |finding, (name, count)| finding.with(name, *count)))
 }
 
-/// The card that is nearest to a GPU, with the path to it. Classes are ordered nearest first, and `Unknown` last.
+/// The card that is nearest to a GPU, with the path to it. Classes are ordered nearest first, and `Unknown` last. One without a link is
+/// nobody's.
 fn nearest<'a>(facts: &'a Facts, gpu: &Gpu) -> Result<(PathType, &'a Card), Silent> {
-    let cards = some(facts)?.iter();
+    let is_down = |port: &Port| port.rdma.is_active() == Some(false);
+    let has_link = |card: &&Card| card.ports.is_empty() || !card.ports.iter().all(is_down);
+    let mut cards = some(facts)?.iter().filter(has_link).peekable();
+    cards.peek().ok_or(Silent::Elsewhere)?;
     let pci = gpu.pci.as_ref();
     let pci = pci.ok_or("the kernel does not show where this GPU is")?;
     let paths = cards.map(|card| (pci.path_to(&card.nic.pci), card));

@@ -99,6 +99,17 @@ pub(super) const CASES: &[Case] = &[
         b.rail(0);
         b.acs("0000:81:01.0", 0x1d);
     }),
+    // The other card is at the other node.
+    case(
+        "gpu-nic-distance",
+        Warn,
+        "the card of its switch is down",
+        |b| {
+            b.rail(1);
+            b.pci(GPUS[1], "numa_node", "1");
+            b.set("sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN");
+        },
+    ),
     case("gpu-nic-acs", Unknown, "nobody but root may read it", |b| {
         b.rail(0);
         b.remove("sys/bus/pci/devices/0000:81:00.0/config");
