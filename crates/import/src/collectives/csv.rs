@@ -8,7 +8,7 @@ use super::value::{CallFile, CallValue};
 use crate::error::ImportError;
 use crate::row::{Row, cells};
 use record::calls::Series;
-use record::{BufferCache, BufferPlacement, CallMode, CollectiveKind};
+use record::{BufferPlacement, CallMode, CollectiveKind};
 
 const HEADER: [&str; 5] = ["op", "ranks", "bytes", "us", "mode"];
 
@@ -60,9 +60,7 @@ fn value(row: &Row<'_>, origin: &str, line: usize) -> Result<CallValue, ImportEr
             })?,
             mode: mode.transpose()?,
             placement: BufferPlacement::OutOfPlace,
-            cache: BufferCache::Hot,
             engine: None,
-            arm: None,
         },
         bytes_per_rank: row.number(2, "bytes", "a whole number of bytes of one rank", |bytes| {
             *bytes > 0

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use record::calls::is_above_zero;
+use record::quantity::is_above_zero;
 use record::{CallMode, CollectiveKind};
 
 /// The time of one collective at one size.
@@ -20,7 +20,7 @@ pub struct CurvePoint {
     pub low: Option<f64>,
     /// Upper end of it, us.
     pub high: Option<f64>,
-    /// Samples behind it, or launches where several were measured; `None` where the file does not say. A mean over the calls of
+    /// Samples behind it; `None` where the file does not say. A mean over the calls of
     /// one loop is one sample.
     pub n: Option<u64>,
     /// How calls followed each other; `None` where the file does not say.

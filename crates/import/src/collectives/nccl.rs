@@ -7,9 +7,7 @@ use super::value::{CallFile, CallTrouble, CallValue};
 use crate::error::ImportError;
 use crate::links::TroubleKind;
 use record::calls::Series;
-use record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectivePoint, ElementType,
-};
+use record::{BufferPlacement, CallMode, CollectiveKind, CollectivePoint, ElementType};
 
 /// What nccl-tests calls the types that are known here; `fp8_` is how older versions began those of 8 bits.
 #[rustfmt::skip]
@@ -322,9 +320,7 @@ impl Test {
             ranks,
             mode: self.mode.or(Some(CallMode::BackToBack)),
             placement,
-            cache: BufferCache::Hot,
             engine: None,
-            arm: None,
         }
     }
 }

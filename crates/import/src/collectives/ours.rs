@@ -3,7 +3,7 @@
 use super::value::{CallFile, CallTrouble, CallValue};
 use crate::error::ImportError;
 use crate::links::TroubleKind;
-use record::calls::{Over, Row, Series, rows};
+use record::calls::{Row, Series, rows};
 use record::control::replaced;
 use record::{CollectivePoint, Collectives, Payload, Record, Status};
 
@@ -21,7 +21,7 @@ pub(super) fn payload<'a>(
     }
 }
 
-/// The values and troubles of a record; a size whose data was wrong in a launch has no value.
+/// The values and troubles of a record; a size whose data was wrong has no value.
 pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportError> {
     let collectives = payload(record, origin)?;
     let header = &record.header;
@@ -94,26 +94,20 @@ fn series(point: &CollectivePoint) -> Series {
 fn cleaned(series: Series) -> Series {
     Series {
         engine: series.engine.as_deref().map(replaced),
-        arm: series.arm.as_deref().map(replaced),
         ..series
     }
 }
 
 fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
     let time = row.time()?;
-    let times = row.times();
-    let samples = match time.over {
-        Over::Samples => times.first()?.1.samples.clone(),
-        Over::Launches => times.iter().map(|(_, time)| time.value).collect(),
-    };
     Some(CallValue {
         series: cleaned(row.series.clone()),
         bytes_per_rank: row.bytes_per_rank,
         us: time.value,
         interval: time.interval,
         n: Some(time.n as u64),
-        samples,
-        clock: times.first().map(|(_, time)| time.timing.source),
+        samples: time.samples.clone(),
+        clock: Some(time.timing.source),
         library,
     })
 }

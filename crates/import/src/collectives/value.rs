@@ -6,7 +6,7 @@ use crate::error::ImportError;
 use crate::links::TroubleKind;
 use record::calls::Series;
 use record::quantity::TimeSource;
-use record::{BufferCache, BufferPlacement, CollectivePoint, ElementType};
+use record::{BufferPlacement, CollectivePoint, ElementType};
 use stats::Interval;
 
 use super::curve::CurvePoint;
@@ -30,7 +30,7 @@ pub struct CallFile {
     pub driver: Option<String>,
     /// The library with its version, such as `nccl 2.27.3`.
     pub library: Option<String>,
-    /// The transport that the library told, of each arm.
+    /// The transport that the library told.
     pub transport: Option<String>,
     /// The names of the devices, in rank order; fewer than ranks where the file names the first of each process only.
     pub devices: Vec<String>,
@@ -51,14 +51,14 @@ pub struct CallValue {
     pub series: Series,
     /// As [`record::CollectivePoint::bytes_per_rank`].
     pub bytes_per_rank: u64,
-    /// Time of one call, us; over launches the median of their medians.
+    /// Time of one call, us.
     pub us: f64,
     /// Its 95% interval, where the file has one or what makes one.
     pub interval: Option<Interval>,
-    /// Samples behind it, or launches where it is over those; `None` where the file does not say. A mean over the calls of one
+    /// Samples behind it; `None` where the file does not say. A mean over the calls of one
     /// loop is one sample.
     pub n: Option<u64>,
-    /// The samples in us, of several launches their medians; empty where they are not in the file.
+    /// The samples in us, empty where they are not in the file.
     pub samples: Vec<f64>,
     /// The clock, where it is said.
     pub clock: Option<TimeSource>,
@@ -86,16 +86,11 @@ impl std::fmt::Display for CallTrouble {
 }
 
 impl CallFile {
-    /// The points that a serving engine's calls are compared with: those out of place, on the same buffers, of no arm, and of
-    /// bf16 where the file has that, else of its first type. An engine's own code is held to the library's type, or where it was not
+    /// The points that a serving engine's calls are compared with: those out of place, and of bf16 where the file has that, else of its first type. An engine's own code is held to the library's type, or where it was not
     /// timed in that, to its own bf16 or else first.
     #[must_use]
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let is_plain = |value: &&CallValue| {
-            let series = &value.series;
-            (series.placement, series.cache) == (BufferPlacement::OutOfPlace, BufferCache::Hot)
-                && series.arm.is_none()
-        };
+        let is_plain = |value: &&CallValue| value.series.placement == BufferPlacement::OutOfPlace;
         let plain = || self.values.iter().filter(is_plain);
         let elements = |by_engine: bool| {
             let of = plain().filter(move |value| value.series.engine.is_some() == by_engine);

@@ -6,7 +6,6 @@ use super::finding::Finding;
 use super::latency::Latency;
 use super::run::{ServeRun, Spread};
 use record::ServeRequest;
-use record::metric::little;
 
 /// How far the mean over requests may lie from the mean that a file gives, to count as the same thing.
 pub(super) const SAME: f64 = 0.005;
@@ -160,7 +159,7 @@ impl ServeResult {
     /// Requests in flight in the mean, by Little's law; never more than there were, or than the file says at its peak.
     #[must_use]
     pub fn in_flight(&self) -> Option<f64> {
-        let by_law = little::of(self.run.requests_per_s, self.latency_ms()?);
+        let by_law = self.run.requests_per_s * self.latency_ms()? / 1e3;
         let peak = self.said.peak_in_flight.unwrap_or(f64::INFINITY);
         Some(by_law.min(peak).min(float(self.run.completed)))
     }

@@ -30,12 +30,10 @@ pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
     let mut reasons: Vec<String> = Vec::new();
     for row in rows {
         table.row(cells(row, collectives));
-        for point in &row.points {
-            if let Some(reason) = point.outcome.unmeasured().map(because)
-                && !reasons.contains(&reason)
-            {
-                reasons.push(reason);
-            }
+        if let Some(reason) = row.point.outcome.unmeasured().map(because)
+            && !reasons.contains(&reason)
+        {
+            reasons.push(reason);
         }
     }
     let qualities: String = series.qualities().map(|one| format!(", {one}")).collect();
@@ -52,16 +50,15 @@ pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
 
 fn cells(row: &Row<'_>, collectives: &Collectives) -> [String; 12] {
     let time = row.time();
-    let point = row.first();
+    let point = row.point;
     let told = time.filter(|time| time.is_above_zero());
     let number = |value: Option<f64>| or_absent(value.map(significant));
-    let codes = row.points.iter().flat_map(|point| &point.caveats);
-    let codes: BTreeSet<&str> = codes.map(|caveat| caveat.code()).collect();
+    let codes: BTreeSet<&str> = point.caveats.iter().map(|caveat| caveat.code()).collect();
     [
         ByteCount(row.bytes_per_rank).to_string(),
         match time {
             Some(time) => significant(time.value),
-            None => absent(row).to_owned(),
+            None => word(point.outcome.unmeasured()).to_owned(),
         },
         range(time.and_then(|time| time.interval)),
         or_absent(time.map(|time| time.n.to_string())),
@@ -70,43 +67,20 @@ fn cells(row: &Row<'_>, collectives: &Collectives) -> [String; 12] {
         number(row.gap()),
         number(told.map(|time| point.bus_gb_per_s(time.value))),
         number(told.map(|time| point.algorithm_gb_per_s(time.value))),
-        data(row).to_owned(),
+        data(point).to_owned(),
         or_absent(chosen(collectives, row)),
         codes.into_iter().collect::<Vec<_>>().join(" "),
     ]
 }
 
-/// A word for a row without a time.
-fn absent(row: &Row<'_>) -> &'static str {
-    let wrong = row.points.iter().find(|point| is_wrong(point));
-    word(wrong.unwrap_or(&row.first()).outcome.unmeasured())
-}
-
-fn is_wrong(point: &CollectivePoint) -> bool {
-    matches!(
-        &point.outcome,
-        CollectiveOutcome::Measured {
-            verification: Verification::WrongData { .. },
-            ..
-        }
-    )
-}
-
-/// Whether the results were compared: `exact` where those of every launch with a time were.
-fn data(row: &Row<'_>) -> &'static str {
-    let verdicts = || {
-        row.points.iter().filter_map(|point| match &point.outcome {
-            CollectiveOutcome::Measured { verification, .. } => Some(verification),
-            _ => None,
-        })
+/// Whether the results were compared.
+fn data(point: &CollectivePoint) -> &'static str {
+    let CollectiveOutcome::Measured { verification, .. } = &point.outcome else {
+        return ABSENT;
     };
-    if row.points.iter().any(|point| is_wrong(point)) {
-        "WRONG"
-    } else if verdicts().any(|verdict| matches!(verdict, Verification::NotAsked)) {
-        "not compared"
-    } else if verdicts().next().is_some() {
-        "exact"
-    } else {
-        ABSENT
+    match verification {
+        Verification::WrongData { .. } => "WRONG",
+        Verification::NotAsked => "not compared",
+        Verification::Passed => "exact",
     }
 }

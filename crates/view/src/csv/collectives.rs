@@ -9,7 +9,7 @@ use record::{
 use stats::percentile;
 
 /// Newer columns stand behind older ones.
-const COLUMNS: [&str; 31] = [
+const COLUMNS: [&str; 26] = [
     "op",
     "ranks",
     "element",
@@ -30,12 +30,7 @@ const COLUMNS: [&str; 31] = [
     "transport",
     "run",
     "simulated",
-    "placement",
-    "cache",
     "engine",
-    "arm",
-    "arm_number",
-    "launch",
     "chosen",
     "p50",
     "p90",
@@ -55,7 +50,7 @@ pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
         .collect();
     // One line a point, in the order in which they were measured.
     let told = |point: &CollectivePoint| {
-        let is_its = |row: &Row<'_>| row.points.iter().any(|own| std::ptr::eq(*own, point));
+        let is_its = |row: &Row<'_>| std::ptr::eq(row.point, point);
         let at = rows.iter().position(is_its)?;
         chosen[at].clone()
     };
@@ -72,8 +67,8 @@ fn row(
     library: &LibraryFacts,
     run: &str,
     simulated: &str,
-) -> [String; 31] {
-    let mut row: [String; 31] = std::array::from_fn(|_| String::new());
+) -> [String; 26] {
+    let mut row: [String; 26] = std::array::from_fn(|_| String::new());
     row[0] = point.kind.to_string();
     row[1] = point.ranks.to_string();
     row[2] = point.element.to_string();
@@ -88,12 +83,8 @@ fn row(
     row[17] = library.transport.clone().unwrap_or_default();
     run.clone_into(&mut row[18]);
     simulated.clone_into(&mut row[19]);
-    row[20] = word_of(&point.placement);
-    row[21] = word_of(&point.cache);
-    row[22] = point.engine.clone().unwrap_or_default();
-    row[23] = point.arm.clone().unwrap_or_default();
-    row[25] = point.launch.to_string();
-    row[26] = chosen.unwrap_or_default();
+    row[20] = point.engine.clone().unwrap_or_default();
+    row[21] = chosen.unwrap_or_default();
     let (word, reason) = match point.outcome.unmeasured() {
         None | Some((Unmeasured::WrongData, _)) => ("measured", ""),
         Some((why, seen)) => (why.into(), seen),
@@ -124,15 +115,14 @@ fn row(
     }
     // Percentiles of calls, not of means over many of them.
     if point.mode == CallMode::HostSynced {
-        for (column, fraction) in [(27, 0.5), (28, 0.9), (29, 0.99)] {
+        for (column, fraction) in [(22, 0.5), (23, 0.9), (24, 0.99)] {
             row[column] = percentile(&time.samples, fraction).map_or_else(String::new, number);
         }
     }
-    row[30] = gap
+    row[25] = gap
         .as_ref()
         .map_or_else(String::new, |gap| number(gap.value));
-    let is_time = calls::is_above_zero(time.value, time.interval.map(|interval| interval.low));
-    if is_time {
+    if time.is_above_zero() {
         row[12] = number(point.bus_gb_per_s(time.value));
         row[13] = number(point.algorithm_gb_per_s(time.value));
     }

@@ -1,11 +1,7 @@
 //! The numbers of a serving benchmark.
 
 use super::cell::{number, run_word, table};
-use record::metric::{
-    Metric, e2el, e2el_intended, goodput, in_flight, itl, itl_per_token, lengths,
-    output_throughput, peak_in_flight, peak_output, queue_time, request_throughput, step_class,
-    total_throughput, tpot, ttfc, ttft,
-};
+use record::metric::{self, Metric};
 use record::{Distribution, Record, Serve, ServeSummary, summarise};
 use stats::Interval;
 
@@ -106,38 +102,38 @@ fn numbers(summary: &ServeSummary) -> Vec<Number> {
     for (quantity, count) in tokens {
         numbers.extend(count.map(|count| plain(quantity, count as f64, "tokens")));
     }
-    numbers.push(metric(request_throughput::METRIC, summary.requests_per_s));
+    numbers.push(metric(metric::REQUEST_THROUGHPUT, summary.requests_per_s));
     numbers.extend(
         summary
             .output_tokens_per_s
-            .map(|rate| metric(output_throughput::METRIC, rate)),
+            .map(|rate| metric(metric::OUTPUT_THROUGHPUT, rate)),
     );
     let rates = [
-        (peak_output::METRIC, summary.peak_output_tokens_per_s),
-        (total_throughput::METRIC, summary.total_tokens_per_s),
-        (goodput::METRIC, summary.goodput_per_s),
+        (metric::PEAK_OUTPUT, summary.peak_output_tokens_per_s),
+        (metric::TOTAL_THROUGHPUT, summary.total_tokens_per_s),
+        (metric::GOODPUT, summary.goodput_per_s),
         (
-            peak_in_flight::METRIC,
+            metric::PEAK_IN_FLIGHT,
             summary.peak_in_flight.map(f64::from),
         ),
-        (in_flight::METRIC, Some(summary.mean_in_flight)),
+        (metric::IN_FLIGHT, Some(summary.mean_in_flight)),
     ];
     for (of, value) in rates {
         numbers.extend(value.map(|value| metric(of, value)));
     }
     let spreads = [
-        (ttft::METRIC, &summary.ttft_ms),
-        (tpot::METRIC, &summary.tpot_ms),
-        (itl::METRIC, &summary.itl_ms),
-        (e2el::METRIC, &summary.e2el_ms),
-        (ttfc::METRIC, &summary.ttfc_ms),
-        (itl_per_token::METRIC, &summary.itl_per_token_ms),
-        (step_class::DECODE, &summary.tpot_decode_ms),
-        (step_class::MIXED, &summary.tpot_mixed_ms),
-        (queue_time::METRIC, &summary.queue_ms),
-        (e2el_intended::METRIC, &summary.e2el_intended_ms),
-        (lengths::INPUT, &summary.input_lengths),
-        (lengths::OUTPUT, &summary.output_lengths),
+        (metric::TTFT, &summary.ttft_ms),
+        (metric::TPOT, &summary.tpot_ms),
+        (metric::ITL, &summary.itl_ms),
+        (metric::E2EL, &summary.e2el_ms),
+        (metric::TTFC, &summary.ttfc_ms),
+        (metric::ITL_PER_TOKEN, &summary.itl_per_token_ms),
+        (metric::TPOT_DECODE, &summary.tpot_decode_ms),
+        (metric::TPOT_MIXED, &summary.tpot_mixed_ms),
+        (metric::QUEUE_TIME, &summary.queue_ms),
+        (metric::E2EL_INTENDED, &summary.e2el_intended_ms),
+        (metric::INPUT_LENGTH, &summary.input_lengths),
+        (metric::OUTPUT_LENGTH, &summary.output_lengths),
     ];
     for (metric, distribution) in spreads {
         numbers.extend(

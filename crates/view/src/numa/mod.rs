@@ -161,9 +161,7 @@ fn findings(numa: &Numa) -> Vec<Item> {
         }
         HostMemoryOutcome::Measured { .. } => None,
     });
-    let left_out = numa.host_left_out.iter();
-    let left_out = left_out.map(|why| format!("Host memory by CPUs not measured: {why}"));
-    let host: Vec<String> = host.chain(left_out).collect();
+    let host: Vec<String> = host.collect();
     [
         first_of(Tone::Bad, "wrong-data", &wrong),
         first_of(Tone::Bad, "not-measured", &failed),

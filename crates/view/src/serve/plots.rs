@@ -44,16 +44,8 @@ pub(super) fn axis(label: &str, values: impl Iterator<Item = f64>) -> Axis {
 pub(super) fn distributions(serve: &Serve, simulated: bool) -> Vec<Block> {
     let completed = || serve.requests.iter().filter(|one| one.error.is_none());
     let plots = [
-        ecdf(
-            "TTFT",
-            completed().filter_map(ttft::of).collect(),
-            simulated,
-        ),
-        ecdf(
-            "TPOT",
-            completed().filter_map(tpot::of).collect(),
-            simulated,
-        ),
+        ecdf("TTFT", completed().filter_map(ttft).collect(), simulated),
+        ecdf("TPOT", completed().filter_map(tpot).collect(), simulated),
     ];
     plots.into_iter().flatten().map(Block::Plot).collect()
 }

@@ -1,9 +1,6 @@
 //! The document of one run of ours.
 
-use record::metric::{
-    Metric, e2el, e2el_intended, in_flight, itl, itl_per_token, lengths, queue_time, step_class,
-    tpot, ttfc, ttft,
-};
+use record::metric::{self, Metric};
 use record::{
     Arrivals, Distribution, Goals, Record, Serve, ServeLoad, ServeSummary, Status, summarise,
 };
@@ -222,22 +219,22 @@ fn latencies(summary: &ServeSummary) -> Vec<(Metric, &Distribution)> {
     let mixed = summary.mixed_part.is_some_and(|part| part > 0.0);
     let decode = summary.tpot_decode_ms.as_ref().filter(|_| mixed);
     [
-        (ttft::METRIC, summary.ttft_ms.as_ref()),
-        (tpot::METRIC, summary.tpot_ms.as_ref()),
-        (itl::METRIC, summary.itl_ms.as_ref()),
-        (e2el::METRIC, summary.e2el_ms.as_ref()),
-        (ttfc::METRIC, before_token),
-        (itl_per_token::METRIC, merged),
-        (step_class::DECODE, decode),
-        (step_class::MIXED, summary.tpot_mixed_ms.as_ref()),
-        (queue_time::METRIC, summary.queue_ms.as_ref()),
-        (e2el_intended::METRIC, summary.e2el_intended_ms.as_ref()),
+        (metric::TTFT, summary.ttft_ms.as_ref()),
+        (metric::TPOT, summary.tpot_ms.as_ref()),
+        (metric::ITL, summary.itl_ms.as_ref()),
+        (metric::E2EL, summary.e2el_ms.as_ref()),
+        (metric::TTFC, before_token),
+        (metric::ITL_PER_TOKEN, merged),
+        (metric::TPOT_DECODE, decode),
+        (metric::TPOT_MIXED, summary.tpot_mixed_ms.as_ref()),
+        (metric::QUEUE_TIME, summary.queue_ms.as_ref()),
+        (metric::E2EL_INTENDED, summary.e2el_intended_ms.as_ref()),
         (
-            lengths::INPUT,
+            metric::INPUT_LENGTH,
             summary.input_lengths.as_ref().filter(varies),
         ),
         (
-            lengths::OUTPUT,
+            metric::OUTPUT_LENGTH,
             summary.output_lengths.as_ref().filter(varies),
         ),
     ]
@@ -276,7 +273,7 @@ fn rates(serve: &Serve, summary: &ServeSummary, simulated: bool) -> Section {
 
 fn definitions(summary: &ServeSummary) -> Section {
     let metrics = latencies(summary).into_iter().map(|(metric, _)| metric);
-    let lines = metrics.chain([in_flight::METRIC]);
+    let lines = metrics.chain([metric::IN_FLIGHT]);
     let lines = lines.map(|metric| format!("{}: {}", metric.name, metric.formula));
     let failed = summary.failures.iter();
     let failed = failed.map(|(kind, count)| format!("failed, {kind}: {count}"));

@@ -105,7 +105,7 @@ fn counts(summary: &ServeSummary, requests: &[ServeRequest]) -> Map<String, Valu
         "request_goodput": summary.goodput_per_s,
         "output_throughput": summary.output_tokens_per_s,
         "total_token_throughput": summary.total(),
-        "max_output_tokens_per_s": peak_output::of(requests),
+        "max_output_tokens_per_s": peak_output(requests),
         "max_concurrent_requests": summary.peak_in_flight,
         // Seconds of audio per second: there is no audio.
         "rtfx": 0.0,
@@ -115,10 +115,10 @@ fn counts(summary: &ServeSummary, requests: &[ServeRequest]) -> Map<String, Valu
 /// The lists that vLLM keeps without `--save-detailed`, too (0.33).
 fn lists_always(map: &mut Map<String, Value>, requests: &[ServeRequest]) {
     put(map, "latencies", requests, |request| {
-        json!(succeeded(request).then(|| seconds(e2el::of(request))))
+        json!(succeeded(request).then(|| seconds(e2el(request))))
     });
     put(map, "queue_times", requests, |request| {
-        json!(queue_time::of(request).map(seconds))
+        json!(queue_time(request).map(seconds))
     });
 }
 
@@ -132,11 +132,11 @@ fn lists_detailed(map: &mut Map<String, Value>, requests: &[ServeRequest]) {
         json!(request.output_tokens.filter(|_| succeeded(request)))
     });
     put(map, "ttfts", requests, |request| {
-        let first = ttft::of(request).filter(|_| succeeded(request));
+        let first = ttft(request).filter(|_| succeeded(request));
         json!(first.map(seconds))
     });
     put(map, "itls", requests, |request| {
-        itl::of(request).into_iter().map(seconds).collect()
+        itl(request).into_iter().map(seconds).collect()
     });
     put(map, "start_times", requests, |request| {
         json!(seconds(request.sent_ms))

@@ -45,7 +45,7 @@ pub fn vllm_text(record: &Record, form: &VllmForm) -> Result<String, ExportError
     );
     block.number(
         "Peak output token throughput (tok/s):",
-        peak_output::of(&serve.requests),
+        peak_output(&serve.requests),
     );
     block.number(
         "Peak concurrent requests:",
