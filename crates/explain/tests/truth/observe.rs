@@ -170,6 +170,7 @@ fn spread(of: &Distribution) -> Spread {
         median: Some(of.median),
         min: Some(of.min),
         max: Some(of.max),
+        p90: of.p90,
         p99: of.p99,
     }
 }
