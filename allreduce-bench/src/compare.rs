@@ -168,32 +168,29 @@ fn each_once<T: Ord + ToString>(all: impl Iterator<Item = T>) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{BufferCache, BufferPlacement, CallMode, ElementType};
+    use record::{BufferPlacement, CallMode, ElementType};
 
-    fn series(arm: Option<&str>) -> Series {
+    fn series() -> Series {
         Series {
             kind: CollectiveKind::AllReduce,
             element: Some(ElementType::Bf16),
             ranks: 2,
             mode: Some(CallMode::Graph),
             placement: BufferPlacement::OutOfPlace,
-            cache: BufferCache::Hot,
             engine: None,
-            arm: arm.map(str::to_owned),
         }
     }
 
     #[test]
     fn a_file_that_says_less_is_compared_by_what_it_says() {
-        let mut plain = series(None);
+        let mut plain = series();
         (plain.element, plain.mode) = (None, None);
-        assert!(agrees(&plain, &series(None)));
+        assert!(agrees(&plain, &series()));
         // Different calls are never put together.
-        let mut other = series(None);
+        let mut other = series();
         other.placement = BufferPlacement::InPlace;
         assert!(!agrees(&plain, &other));
-        assert!(!agrees(&plain, &series(Some("off"))));
-        other = series(None);
+        other = series();
         other.engine = Some("vllm".to_owned());
         assert!(!agrees(&plain, &other));
     }
@@ -202,7 +199,7 @@ mod tests {
     fn what_failed_is_lost_and_what_was_not_tried_is_not_compared() {
         let trouble = |bytes, kind| CallTrouble {
             kind,
-            series: Some(series(None)),
+            series: Some(series()),
             bytes_per_rank: Some(bytes),
             detail: "w".to_owned(),
         };
@@ -215,7 +212,7 @@ mod tests {
         };
         let gone = |bytes| {
             let value = Value {
-                number: series(None),
+                number: series(),
                 of: String::new(),
                 bytes: Some(bytes),
                 value: 10.0,

@@ -170,7 +170,7 @@ fn lines<'a>(results: impl Iterator<Item = &'a ServeResult>) -> String {
             for (statistic, value) in [
                 ("mean", Some(spread.mean)),
                 ("median", spread.median),
-                ("p90", result.p90(latency)),
+                ("p90", spread.p90),
                 ("p99", spread.p99),
             ] {
                 line(latency.name(), statistic, "ms", value);

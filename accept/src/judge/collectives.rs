@@ -131,9 +131,7 @@ fn points<'a>(judging: &'a Judging<'_>) -> impl Iterator<Item = Sourced<'a>> {
         };
         points.iter().map(|point| (point, found.source.as_str()))
     });
-    points.filter(|(point, _)| {
-        point.kind == CollectiveKind::AllReduce && point.engine.is_none() && point.arm.is_none()
-    })
+    points.filter(|(point, _)| point.kind == CollectiveKind::AllReduce && point.engine.is_none())
 }
 
 /// One check on the requests of the record, and one for each time.

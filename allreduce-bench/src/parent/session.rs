@@ -8,9 +8,8 @@ use record::caveat::{Caveat, Condition};
 use record::plan::Plan;
 use record::unit::ByteCount;
 use record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint,
-    Collectives, CollectivesEvent, EngineRunFacts, Failure, FailureKind, LibraryFacts, LinkDevice,
-    Verification, exit,
+    CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
+    EngineRunFacts, Failure, FailureKind, LibraryFacts, LinkDevice, Verification, exit,
 };
 use topology::Machine;
 
@@ -295,11 +294,7 @@ impl<'a> Session<'a> {
             bytes_per_rank: wanted.bytes_per_rank,
             ranks: self.ranks(),
             mode,
-            placement: BufferPlacement::OutOfPlace,
-            cache: BufferCache::Hot,
             engine,
-            arm: None,
-            launch: 0,
             outcome,
             caveats,
         };

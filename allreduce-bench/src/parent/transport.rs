@@ -55,7 +55,6 @@ pub(super) fn logged_run(
     }
     let channels: Vec<_> = log.channels.into_iter().collect();
     Ok(TransportFacts {
-        arm: None,
         reasons: explain(known, &channels),
         channels,
         choices: log.choices,

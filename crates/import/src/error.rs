@@ -52,3 +52,19 @@ pub enum ImportError {
         why: String,
     },
 }
+
+impl ImportError {
+    /// Of a file without a known format.
+    pub(crate) fn unknown(origin: &str, looked_for: &'static str) -> Self {
+        let origin = origin.to_owned();
+        Self::Unknown { origin, looked_for }
+    }
+
+    /// Of a file that is understood and cannot be used.
+    pub(crate) fn unusable(origin: &str, why: impl Into<String>) -> Self {
+        Self::Unusable {
+            origin: origin.to_owned(),
+            why: why.into(),
+        }
+    }
+}

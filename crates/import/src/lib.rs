@@ -4,7 +4,6 @@
 
 pub mod collectives;
 mod error;
-mod fields;
 pub mod links;
 mod row;
 pub mod serve;

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serde::de::DeserializeOwned;
+
 use super::error::ImportError;
 use record::control;
 
@@ -24,6 +26,11 @@ pub(super) fn cells(line: &str) -> Vec<String> {
     }
     cells.push(cell);
     cells
+}
+
+/// What our records write so.
+pub(super) fn named<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(word.into()).ok()
 }
 
 /// A row.

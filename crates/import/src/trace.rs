@@ -12,29 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ImportError;
 use super::row::{Row, cells};
-use super::source::table;
-use record::control;
-use record::{CollectiveKind, CollectivePath};
+use record::{CollectiveKind, CollectivePath, control, read_text};
 
 /// The kernels of a trace, summed by name over all steps and GPUs that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// The file it came from.
     pub origin: String,
-    /// Whose form.
-    pub format: TraceFormat,
     /// The kernels in the order of the file.
     pub kernels: Vec<TraceKernel>,
-}
-
-/// Whose form a file of kernel sums has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TraceFormat {
-    /// Nsight Systems.
-    Nsys,
-    /// rocprofv3.
-    Rocprof,
 }
 
 /// One kernel.
@@ -98,7 +84,7 @@ const LOOKED_FOR: &str = "the CSV of `nsys stats --report cuda_gpu_kern_sum --fo
 /// The file cannot be read, has neither form, holds a number that cannot be, or no kernel at all.
 pub fn read(path: &Path) -> Result<Trace, ImportError> {
     let origin = control::replaced(&path.display().to_string());
-    of_text(&table(path)?, &origin)
+    of_text(&read_text(path, bounded::TEXT)?, &origin)
 }
 
 /// The kernel sums in a text.
@@ -109,10 +95,7 @@ pub fn of_text(text: &str, origin: &str) -> Result<Trace, ImportError> {
     let mut lines = text.lines().enumerate();
     // Both tools may print what they do before the table.
     let columns = lines.find_map(|(_, line)| Columns::of(&cells(line)));
-    let columns = columns.ok_or_else(|| ImportError::Unknown {
-        origin: origin.to_owned(),
-        looked_for: LOOKED_FOR,
-    })?;
+    let columns = columns.ok_or_else(|| ImportError::unknown(origin, LOOKED_FOR))?;
     let mut kernels = Vec::new();
     for (index, line) in lines {
         // An empty line ends the table; reports of another kind may follow.
@@ -122,21 +105,17 @@ pub fn of_text(text: &str, origin: &str) -> Result<Trace, ImportError> {
         kernels.push(columns.kernel(&Row::of(origin, index + 1, line, columns.count)?)?);
     }
     if kernels.is_empty() {
-        return Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why: "holds no kernel; trace some decode steps, with nsys under graphs with --cuda-graph-trace=node".to_owned(),
-        });
+        let why = "holds no kernel; trace some decode steps, with nsys under graphs with --cuda-graph-trace=node";
+        return Err(ImportError::unusable(origin, why));
     }
     Ok(Trace {
         origin: origin.to_owned(),
-        format: columns.format,
         kernels,
     })
 }
 
 /// Where what stands in a line.
 struct Columns {
-    format: TraceFormat,
     count: usize,
     name: usize,
     calls: usize,
@@ -155,37 +134,27 @@ impl Columns {
                 .iter()
                 .position(|head| head.trim().starts_with(wanted))
         };
-        let name = at("Name")?;
-        let count = heads.len();
-        if let (Some(calls), Some(total)) = (at("Calls"), at("TotalDurationNs")) {
-            return Some(Self {
-                format: TraceFormat::Rocprof,
-                count,
-                name,
-                calls,
-                total,
-                median: None,
-                deviation: at("StdDev"),
-                us: 1e-3,
-            });
-        }
-        let (calls, total) = (at("Instances")?, begins("Total Time (")?);
-        let unit = heads[total].split(['(', ')']).nth(1)?;
-        let us = match unit {
-            "ns" | "nsec" => 1e-3,
-            "us" | "usec" | "μs" => 1.0,
-            "ms" | "msec" => 1e3,
-            "s" | "sec" => 1e6,
-            _ => return None,
+        let (calls, total, us) = match (at("Calls"), at("TotalDurationNs")) {
+            (Some(calls), Some(total)) => (calls, total, 1e-3),
+            _ => {
+                let (calls, total) = (at("Instances")?, begins("Total Time (")?);
+                let us = match heads[total].split(['(', ')']).nth(1)? {
+                    "ns" | "nsec" => 1e-3,
+                    "us" | "usec" | "μs" => 1.0,
+                    "ms" | "msec" => 1e3,
+                    "s" | "sec" => 1e6,
+                    _ => return None,
+                };
+                (calls, total, us)
+            }
         };
         Some(Self {
-            format: TraceFormat::Nsys,
-            count,
-            name,
+            count: heads.len(),
+            name: at("Name")?,
             calls,
             total,
             median: begins("Med ("),
-            deviation: begins("StdDev ("),
+            deviation: begins("StdDev"),
             us,
         })
     }
@@ -255,7 +224,7 @@ mod tests {
     #[test]
     fn nsys_kernels_are_read_behind_what_it_prints_first() {
         let trace = of_text(NSYS, "t.csv").unwrap();
-        assert_eq!((trace.format, trace.kernels.len()), (TraceFormat::Nsys, 3));
+        assert_eq!(trace.kernels.len(), 3);
         assert_eq!(trace.kernels[0].collective, None);
         let reduce = &trace.kernels[1];
         assert_eq!((reduce.calls, reduce.total_us), (322, 19320.0));
@@ -279,7 +248,6 @@ mod tests {
             \"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)\",162,9720000,60000.000000,12.5,41000,90000,2907.325924\n\
             \"void vllm::cross_device_reduce_1stage<__hip_bfloat16, 2>(vllm::RankData*, vllm::RankSignals)\",161,1610000,10000.0,2.0,9000,11000,500.0\n";
         let trace = of_text(text, "k.csv").unwrap();
-        assert_eq!(trace.format, TraceFormat::Rocprof);
         let of = |index: usize| trace.kernels[index].collective.unwrap();
         assert_eq!((of(0).kind, of(0).path), (None, CollectivePath::Library));
         assert_eq!(of(1).path, CollectivePath::Custom);

@@ -53,15 +53,13 @@ impl Timed {
 /// The file cannot be read, or has no line of a result.
 pub fn read(path: &Path) -> Result<Transfers, ImportError> {
     let origin = record::control::replaced(&path.display().to_string());
-    let unknown = |origin| ImportError::Unknown {
-        origin,
-        looked_for: "results of ib_write_bw and its like, ucx_perftest, transfer_engine_bench",
+    let read = match Source::of(path, &origin)? {
+        Source::Text(text) if is_json(&text) => of_json(&text),
+        Source::Text(text) => of_text(&text),
+        Source::Ours(_) => None,
     };
-    match Source::of(path, &origin)? {
-        Source::Text(text) if is_json(&text) => of_json(&text).ok_or_else(|| unknown(origin)),
-        Source::Text(text) => of_text(&text).ok_or_else(|| unknown(origin)),
-        Source::Ours(_) => Err(unknown(origin)),
-    }
+    let looked_for = "results of ib_write_bw and its like, ucx_perftest, transfer_engine_bench";
+    read.ok_or_else(|| ImportError::unknown(&origin, looked_for))
 }
 
 fn of_text(text: &str) -> Option<Transfers> {

@@ -20,8 +20,6 @@ pub struct LibraryFacts {
 /// What a collective library said that it chose, in a logged run that was not timed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransportFacts {
-    /// The arm; `None` where there was one only.
-    pub arm: Option<String>,
     /// The channels between ranks, each once.
     pub channels: Vec<Channel>,
     /// Algorithm and protocol of each call that the library told.

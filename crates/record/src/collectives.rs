@@ -6,7 +6,7 @@ use topology::Machine;
 use super::chosen::{EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts};
 use super::devices::{BackendFacts, LinkDevice};
 use super::links::PairPath;
-use super::operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+use super::operations::{CallMode, CollectiveKind, ElementType};
 use super::planned::PlannedStep;
 use super::points::Verification;
 use crate::caveat::Caveat;
@@ -28,9 +28,9 @@ pub struct Collectives {
     pub paths: Vec<PairPath>,
     /// The engine steps whose sizes were asked for; empty where sizes were given by hand.
     pub steps: Vec<PlannedStep>,
-    /// One entry for each call, size, mode, arm and launch.
+    /// One entry for each call, size and mode.
     pub points: Vec<CollectivePoint>,
-    /// What the library said that it chose, from runs of its own that were not timed: one for each arm.
+    /// What the library said that it chose, from a run of its own that was not timed.
     #[serde(default)]
     pub transports: Vec<TransportFacts>,
     /// The engine whose own all-reduce was timed, where one was.
@@ -129,19 +129,8 @@ pub struct CollectivePoint {
     pub ranks: u32,
     /// How calls followed each other.
     pub mode: CallMode,
-    /// Where the result lay.
-    #[serde(default)]
-    pub placement: BufferPlacement,
-    /// Which memory the calls used.
-    #[serde(default)]
-    pub cache: BufferCache,
     /// The engine's own code that did it, such as `vllm 0.13.0 CustomAllreduce`; `None` for the record's library.
     pub engine: Option<String>,
-    /// The arm by its name; `None` where there was one only.
-    pub arm: Option<String>,
-    /// Which launch of the arm's processes, from 0.
-    #[serde(default)]
-    pub launch: u32,
     /// What came out.
     pub outcome: CollectiveOutcome,
     /// Caveats about it.

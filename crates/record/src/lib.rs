@@ -63,7 +63,7 @@ pub use monitor::{
 pub use numa::{
     HostMemoryOutcome, HostMemoryPoint, NUMA_PROGRAM, Numa, NumaBinding, NumaEvent, NumaPoint,
 };
-pub use operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+pub use operations::{BufferPlacement, CallMode, CollectiveKind, ElementType};
 pub use peers::{KernelAccess, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
 pub use planned::{CollectivePath, PlannedCollective, PlannedStep};
 pub use points::{

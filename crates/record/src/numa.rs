@@ -27,8 +27,6 @@ pub struct Numa {
     pub points: Vec<NumaPoint>,
     /// Host memory as CPUs see it, one entry for each node of CPUs and node of memory.
     pub host: Vec<HostMemoryPoint>,
-    /// Why host memory was not measured by CPUs, where it was not.
-    pub host_left_out: Option<String>,
     /// The binding to use for these devices.
     pub binding: Option<NumaBinding>,
     /// Caveats about the whole record.
@@ -62,11 +60,6 @@ pub enum NumaEvent {
         /// The point.
         point: Box<HostMemoryPoint>,
     },
-    /// Host memory was not measured by CPUs.
-    HostLeftOut {
-        /// Why.
-        reason: String,
-    },
     /// A caveat about the whole record.
     Caveat {
         /// The caveat.
@@ -93,7 +86,6 @@ impl Numa {
             }
             NumaEvent::Point { point } => self.points.push(*point),
             NumaEvent::Host { point } => self.host.push(*point),
-            NumaEvent::HostLeftOut { reason } => self.host_left_out = Some(reason),
             NumaEvent::Caveat { caveat } => self.caveats.push(caveat),
         }
     }

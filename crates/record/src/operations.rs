@@ -78,25 +78,13 @@ impl ElementType {
 }
 
 /// Where the result lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferPlacement {
     /// In another buffer than what is sent, as engines call it.
-    #[default]
     OutOfPlace,
     /// In the buffer that is sent; what lies there before the next call is the last result.
     InPlace,
-}
-
-/// Which memory calls that follow each other use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BufferCache {
-    /// The same buffers in every call, which small messages find in the cache.
-    #[default]
-    Hot,
-    /// Another part of a pool that is larger than the last-level cache in every call.
-    Rotate,
 }
 
 /// How calls follow each other; times of different modes are different numbers and are never merged.

@@ -124,12 +124,25 @@ impl Quantity {
         })
     }
 
+    /// As the function [`is_above_zero`].
+    #[must_use]
+    pub fn is_above_zero(&self) -> bool {
+        is_above_zero(self.value, self.interval.map(|interval| interval.low))
+    }
+
     /// The wider side of the interval relative to the value; `None` without an interval.
     #[must_use]
     pub fn relative_half_width(&self) -> Option<f64> {
         self.interval
             .and_then(|interval| interval.relative_half_width(self.value))
     }
+}
+
+/// Whether a time with the lower end of its interval is told from none at all. What remains of an interleaved call once the work
+/// around it was subtracted may reach zero or lie below: then it is no time that a bandwidth or a cost could be worked out from.
+#[must_use]
+pub fn is_above_zero(us: f64, low: Option<f64>) -> bool {
+    us > 0.0 && us.is_finite() && low.is_none_or(|low| low > 0.0)
 }
 
 #[cfg(test)]
@@ -154,5 +167,15 @@ mod tests {
             (quantity.value, quantity.n, quantity.interval),
             (2.0, 3, None)
         );
+    }
+
+    #[test]
+    fn a_time_whose_interval_reaches_zero_is_not_told_from_none() {
+        assert!(is_above_zero(139.0, None));
+        assert!(is_above_zero(139.0, Some(0.1)));
+        assert!(!is_above_zero(139.0, Some(0.0)));
+        assert!(!is_above_zero(139.0, Some(-500.0)));
+        assert!(!is_above_zero(-3.0, None));
+        assert!(!is_above_zero(f64::NAN, None));
     }
 }

@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use super::request_error::RequestErrorKind;
 use super::serve::{ServeRequest, ServeSummary};
 use super::serve_load::Goals;
-use crate::metric::{
-    e2el, e2el_intended, goodput, in_flight, itl, itl_per_token, lengths, output_throughput,
-    peak_in_flight, peak_output, queue_time, request_throughput, step_class, total_throughput,
-    tpot, ttfc, ttft,
-};
+use crate::metric::{self, e2el, itl, itl_per_token, rate, step_class, tpot, ttfc, ttft};
 use stats::{distribution, distribution_of_successive, distribution_pooled};
 
 /// The metrics over the measured requests; those of streams only where replies were streamed, goodput only with goals.
@@ -58,7 +54,7 @@ pub fn summarise(
     } else {
         step_class::Classes::default()
     };
-    let good = goals.and_then(|goals| goodput::good(&completed, goals));
+    let good = goals.and_then(|goals| metric::good(&completed, goals));
     Some(ServeSummary {
         duration_s,
         completed: count,
@@ -66,27 +62,27 @@ pub fn summarise(
         failures,
         input_tokens,
         output_tokens,
-        requests_per_s: request_throughput::of(count, duration_s),
-        output_tokens_per_s: output_tokens.map(|tokens| output_throughput::of(tokens, duration_s)),
-        mean_in_flight: in_flight::of(requests, duration_s),
-        ttft_ms: of_streams(ttft::of),
-        tpot_ms: of_streams(tpot::of),
-        itl_ms: gaps(itl::of),
-        e2el_ms: of_all(|request| Some(e2el::of(request))),
-        ttfc_ms: of_streams(ttfc::of),
-        itl_per_token_ms: gaps(itl_per_token::of),
-        queue_ms: of_all(queue_time::of),
-        e2el_intended_ms: of_all(e2el_intended::of),
-        input_lengths: of_all(lengths::input),
-        output_lengths: of_all(lengths::output),
-        peak_in_flight: peak_in_flight::of(requests),
+        requests_per_s: rate(count.into(), duration_s),
+        output_tokens_per_s: output_tokens.map(|tokens| rate(tokens, duration_s)),
+        mean_in_flight: metric::in_flight(requests, duration_s),
+        ttft_ms: of_streams(ttft),
+        tpot_ms: of_streams(tpot),
+        itl_ms: gaps(itl),
+        e2el_ms: of_all(|request| Some(e2el(request))),
+        ttfc_ms: of_streams(ttfc),
+        itl_per_token_ms: gaps(itl_per_token),
+        queue_ms: of_all(metric::queue_time),
+        e2el_intended_ms: of_all(metric::e2el_intended),
+        input_lengths: of_all(|request| request.input_tokens.map(f64::from)),
+        output_lengths: of_all(|request| request.output_tokens.map(f64::from)),
+        peak_in_flight: metric::peak_in_flight(requests),
         // A run that is shorter than the window has no peak of it.
-        peak_output_tokens_per_s: peak_output::of(requests)
-            .filter(|_| streamed && duration_s >= peak_output::WINDOW_MS / 1e3),
+        peak_output_tokens_per_s: metric::peak_output(requests)
+            .filter(|_| streamed && duration_s >= metric::WINDOW_MS / 1e3),
         total_tokens_per_s: input_tokens
             .zip(output_tokens)
-            .map(|(input, output)| total_throughput::of(input, output, duration_s)),
-        goodput_per_s: good.map(|good| request_throughput::of(good, duration_s)),
+            .map(|(input, output)| rate(input + output, duration_s)),
+        goodput_per_s: good.map(|good| rate(good.into(), duration_s)),
         good,
         tpot_decode_ms: distribution(&steps.decode),
         tpot_mixed_ms: distribution(&steps.mixed),
@@ -130,7 +126,7 @@ impl ServeSummary {
     pub fn total(&self) -> Option<f64> {
         self.total_tokens_per_s.or_else(|| {
             let (input, output) = self.input_tokens.zip(self.output_tokens)?;
-            Some(total_throughput::of(input, output, self.duration_s))
+            Some(rate(input + output, self.duration_s))
         })
     }
 

@@ -12,7 +12,7 @@ use record::redacted_arguments;
 
 use crate::child::{LADDER, ProgramError, SERVER, into_log};
 use crate::interrupt::{Interrupt, Signal};
-use crate::worker::{Event, Worker, WorkerError, WorkerSpec};
+use crate::worker::{Event, Worker, WorkerSpec};
 
 /// How long between two looks at a server that is starting.
 const LOOK: Duration = Duration::from_millis(200);
@@ -148,13 +148,8 @@ impl Server {
     /// It cannot be started, ends, or does not answer in time; or a signal came.
     pub fn start(spec: &ServerSpec, port: u16, interrupt: &Interrupt) -> Result<Self, ServerError> {
         let words = [SERVER.to_owned()].into_iter().chain(spec.words_with(port));
-        let worker =
-            WorkerSpec::this_program(&*spec.name, words).map_err(|source| WorkerError::Spawn {
-                name: spec.name.clone(),
-                program: PathBuf::new(),
-                source,
-            });
-        let mut worker = worker.map_err(ProgramError::from)?;
+        let worker = WorkerSpec::this_program(&*spec.name, words);
+        let mut worker = worker.map_err(ProgramError::Own)?;
         worker.environment.clone_from(&spec.environment);
         worker.noise = Some(into_log(&spec.log, |_| true)?);
         let mut server = Self {

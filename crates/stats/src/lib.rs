@@ -4,7 +4,6 @@
 
 mod bootstrap;
 mod distribution;
-mod launches;
 mod median;
 mod outlier;
 mod percentile;
@@ -15,7 +14,6 @@ mod successive;
 mod verdict;
 
 pub use distribution::{Distribution, distribution, distribution_pooled};
-pub use launches::{OverLaunches, over_launches};
 pub use median::{Interval, LEVEL, MIN_FOR_INTERVAL, median, median_interval};
 pub use outlier::outliers;
 pub use percentile::of_any as percentile_of_any;

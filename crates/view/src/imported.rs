@@ -78,11 +78,6 @@ pub fn words(finding: &Finding) -> String {
         } => {
             format!("{time} of {ms:.3} ms cannot be beside {beside} of {other_ms:.3} ms")
         }
-        Finding::Survivors { least, most } => {
-            format!(
-                "Replies shorten from {least:.0} to {most:.0} tokens as failures rise: the long ones failed"
-            )
-        }
         Finding::Saturated { from, best } => {
             format!("From {from} in flight on, more give no more than {best:.2} requests/s")
         }
@@ -95,15 +90,6 @@ pub fn words(finding: &Finding) -> String {
         Finding::FewerOutputTokens { asked, came } => {
             format!("{came} output tokens came of {asked} asked for: requests ended early")
         }
-        Finding::PromptLengths {
-            asked: Some(asked),
-            came,
-        } => {
-            format!("{came} prompt tokens counted, {asked} asked for")
-        }
-        Finding::PromptLengths { asked: None, came } => {
-            format!("{came} prompt tokens: prompts are not all of one length")
-        }
         Finding::TokensAsAsked { said, retokenized } => {
             format!(
                 "{said} output tokens counted, but the text has {retokenized}: counted as asked for"
@@ -111,16 +97,6 @@ pub fn words(finding: &Finding) -> String {
         }
         Finding::FiguresDiffer { figure, said, own } => {
             format!("{figure} is {said:.2}, and the file's other figures make it {own:.2}")
-        }
-        Finding::PeakBySecond { said, own } => {
-            format!(
-                "A peak of {said:.0} in flight counts all that touch a second; at once were {own:.0}"
-            )
-        }
-        Finding::PeakBelowMean { peak, mean } => {
-            format!(
-                "Peak {peak:.0} tokens/s below the mean {mean:.0}: it counts chunks of several tokens"
-            )
         }
         Finding::ValueNotTaken { key, value } => {
             format!("{key} is {value} and is not taken")

@@ -44,10 +44,10 @@ const STATISTICS: [Statistic; 6] = [
 type Latency = (&'static str, fn(&ServeRequest) -> Vec<f64>);
 
 const LATENCIES: [Latency; 4] = [
-    ("ttft", |request| ttft::of(request).into_iter().collect()),
-    ("tpot", |request| tpot::of(request).into_iter().collect()),
-    ("itl", itl::of),
-    ("e2el", |request| vec![e2el::of(request)]),
+    ("ttft", |request| ttft(request).into_iter().collect()),
+    ("tpot", |request| tpot(request).into_iter().collect()),
+    ("itl", itl),
+    ("e2el", |request| vec![e2el(request)]),
 ];
 
 /// Units and what they are in ms.

@@ -3,8 +3,8 @@
 use boxfile::CollectiveKind as BoxKind;
 use record::quantity::Unit;
 use record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint,
-    Collectives, ElementType, LinkUse, Numa, NumaPoint, Outcome, Verification,
+    CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Collectives, ElementType,
+    LinkUse, Numa, NumaPoint, Outcome, Verification,
 };
 
 use super::played::{BYTES, Played};
@@ -33,11 +33,7 @@ impl Played {
                 bytes_per_rank: bytes,
                 ranks,
                 mode: CallMode::HostSynced,
-                placement: BufferPlacement::OutOfPlace,
-                cache: BufferCache::Hot,
                 engine: None,
-                arm: None,
-                launch: 0,
                 outcome: CollectiveOutcome::Measured {
                     time: Box::new(measured(times, Unit::Microseconds)),
                     verification: Verification::Passed,

@@ -46,6 +46,7 @@ pub(crate) fn mean(mean: f64) -> Spread {
         median: None,
         min: None,
         max: None,
+        p90: None,
         p99: None,
     }
 }

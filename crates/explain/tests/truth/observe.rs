@@ -133,7 +133,7 @@ fn result(tp: u32, load: Load, requests: &[ServeRequest]) -> ServeRun {
         let values: Vec<f64> = requests.iter().filter_map(metric).collect();
         distribution(&values).as_ref().map(spread)
     };
-    let gaps: Vec<Vec<f64>> = requests.iter().map(itl::of).collect();
+    let gaps: Vec<Vec<f64>> = requests.iter().map(itl).collect();
     ServeRun {
         origin: format!("tp{tp}"),
         format: ServeFormat::Tplens,
@@ -151,9 +151,9 @@ fn result(tp: u32, load: Load, requests: &[ServeRequest]) -> ServeRun {
         output_tokens: Some(n * u64::from(load.output_tokens)),
         output_tokens_asked: Some(u64::from(load.output_tokens)),
         fixed_output: Some(true),
-        e2el_ms: of(&|request| Some(e2el::of(request))),
-        ttft_ms: of(&ttft::of),
-        tpot_ms: of(&tpot::of),
+        e2el_ms: of(&|request| Some(e2el(request))),
+        ttft_ms: of(&ttft),
+        tpot_ms: of(&tpot),
         itl_ms: distribution_pooled(&gaps).as_ref().map(spread),
         decode_gap_ms: distribution_pooled(&decode_gap::of(requests, load.batch))
             .as_ref()
@@ -170,6 +170,7 @@ fn spread(of: &Distribution) -> Spread {
         median: Some(of.median),
         min: Some(of.min),
         max: Some(of.max),
+        p90: of.p90,
         p99: of.p99,
     }
 }

@@ -2,13 +2,17 @@
 //!
 //! Empty lines and lines that begin with `#` (a source, a note) are passed over.
 
-use std::fmt::Display;
-
 use super::value::{CallFile, CallValue};
 use crate::error::ImportError;
-use crate::row::{Row, cells};
+use crate::row::{Row, cells, named};
 use record::calls::Series;
-use record::{BufferCache, BufferPlacement, CallMode, CollectiveKind};
+use record::{BufferPlacement, CallMode};
+
+/// What `op` may be.
+const KINDS: &str = "all_reduce, all_gather, reduce_scatter, broadcast or sendrecv";
+
+/// What `mode` may be.
+const MODES: &str = "host_synced, back_to_back, graph or interleaved";
 
 const HEADER: [&str; 5] = ["op", "ranks", "bytes", "us", "mode"];
 
@@ -45,24 +49,22 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
 }
 
 fn value(row: &Row<'_>, origin: &str, line: usize) -> Result<CallValue, ImportError> {
-    let kind = named(CollectiveKind::ALL, row.text(0));
+    let kind = || row.nonsense("op", row.text(0), KINDS);
     let mode = Some(row.text(4)).filter(|word| !word.is_empty());
     let mode = mode.map(|word| {
-        named(CallMode::ALL, &word.replace('-', "_"))
-            .map_err(|known| row.nonsense("mode", word, &known))
+        let known: Option<CallMode> = named(&word.replace('-', "_"));
+        known.ok_or_else(|| row.nonsense("mode", word, MODES))
     });
     let value = CallValue {
         series: Series {
-            kind: kind.map_err(|known| row.nonsense("op", row.text(0), &known))?,
+            kind: named(row.text(0)).ok_or_else(kind)?,
             element: None,
             ranks: row.number(1, "ranks", "a whole number of two or more", |ranks| {
                 *ranks >= 2
             })?,
             mode: mode.transpose()?,
             placement: BufferPlacement::OutOfPlace,
-            cache: BufferCache::Hot,
             engine: None,
-            arm: None,
         },
         bytes_per_rank: row.number(2, "bytes", "a whole number of bytes of one rank", |bytes| {
             *bytes > 0
@@ -77,18 +79,4 @@ fn value(row: &Row<'_>, origin: &str, line: usize) -> Result<CallValue, ImportEr
         library: None,
     };
     value.plausible(origin, &format!("us of line {line}"))
-}
-
-/// What has that name, or the names of all in words.
-fn named<T: Display>(all: impl IntoIterator<Item = T>, name: &str) -> Result<T, String> {
-    let mut known = Vec::new();
-    for one in all {
-        let its_name = one.to_string();
-        if its_name == name {
-            return Ok(one);
-        }
-        known.push(its_name);
-    }
-    let last = known.pop().unwrap_or_default();
-    Err(format!("{} or {last}", known.join(", ")))
 }

@@ -6,10 +6,9 @@
 use super::value::{CallFile, CallTrouble, CallValue};
 use crate::error::ImportError;
 use crate::links::TroubleKind;
+use crate::row::named;
 use record::calls::Series;
-use record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectivePoint, ElementType,
-};
+use record::{BufferPlacement, CallMode, CollectiveKind, CollectivePoint, ElementType};
 
 /// What nccl-tests calls the types that are known here; `fp8_` is how older versions began those of 8 bits.
 #[rustfmt::skip]
@@ -17,14 +16,6 @@ const TYPES: [(&str, ElementType); 7] = [
     ("float", ElementType::F32), ("half", ElementType::F16), ("bfloat16", ElementType::Bf16), ("f8e4m3", ElementType::F8E4m3),
     ("f8e5m2", ElementType::F8E5m2), ("fp8_e4m3", ElementType::F8E4m3), ("fp8_e5m2", ElementType::F8E5m2),
 ];
-
-/// What nccl-tests calls a type.
-pub fn type_name(element: ElementType) -> &'static str {
-    let mut types = TYPES.iter();
-    types
-        .find_map(|(name, known)| (*known == element).then_some(*name))
-        .unwrap_or("none")
-}
 
 /// How far an algorithm bandwidth may lie from size over time, as a part of it: times are printed with two digits at least.
 const OFF: f64 = 0.05;
@@ -70,21 +61,11 @@ pub(super) struct Measured {
     pub(super) wrong: Option<f64>,
 }
 
-/// The operation of a test.
-enum Operation {
-    Known(CollectiveKind),
-    /// One that is not read here, by its name.
-    Other(String),
-    Unclear,
-}
-
 /// The operation that a program's name stands for; `None` for one that is not known here.
 fn kind(program: &str) -> Option<CollectiveKind> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let name = name.strip_suffix("_perf").unwrap_or(name);
-    CollectiveKind::ALL
-        .into_iter()
-        .find(|kind| kind.to_string() == name)
+    named(name)
 }
 
 /// `2.27.3` of 22703, and of 2708 the older `2.7.8`.
@@ -107,17 +88,12 @@ impl Test {
         file: &mut CallFile,
         asked: Option<CollectiveKind>,
     ) -> Result<(), ImportError> {
-        let left_out = |kind, detail| CallTrouble {
-            kind,
-            series: None,
-            bytes_per_rank: None,
-            detail,
-        };
         if self.rows.is_empty() {
             if let Some(program) = self.program.as_ref().filter(|_| self.begun) {
                 let why = self.failure.as_deref().unwrap_or("began and has no row");
                 let words = format!("{}: {why}", record::control::shortened(program));
-                file.troubles.push(left_out(TroubleKind::Failed, words));
+                file.troubles
+                    .push(CallTrouble::of_file(TroubleKind::Failed, words));
             }
             return Ok(());
         }
@@ -127,20 +103,18 @@ impl Test {
             next: next.to_owned(),
         };
         let kind = match self.operation() {
-            Operation::Known(kind) => kind,
-            Operation::Unclear => asked.ok_or_else(|| {
+            Ok(kind) => kind.or(asked).ok_or_else(|| {
                 missing(
                     "its operation",
                     "name it (--op), or give the output with the command line above it",
                 )
             })?,
-            Operation::Other(name) => {
-                let name = record::control::shortened(&name);
-                let words = format!(
-                    "{name}: not read here, its {} rows are left out",
-                    self.rows.len()
-                );
-                file.troubles.push(left_out(TroubleKind::Absent, words));
+            Err(name) => {
+                let name = record::control::shortened(name);
+                let rows = self.rows.len();
+                let words = format!("{name}: not read here, its {rows} rows are left out");
+                file.troubles
+                    .push(CallTrouble::of_file(TroubleKind::Absent, words));
                 return Ok(());
             }
         };
@@ -151,7 +125,8 @@ impl Test {
                     let words = format!(
                         "busbw over algbw is not that of {listed} ranks, which its list of devices has"
                     );
-                    file.troubles.push(left_out(TroubleKind::File, words));
+                    file.troubles
+                        .push(CallTrouble::of_file(TroubleKind::File, words));
                 }
                 listed
             }
@@ -160,7 +135,8 @@ impl Test {
                 let words = format!(
                     "its list of devices has {listed} ranks, and busbw over algbw {ranks}, which is taken"
                 );
-                file.troubles.push(left_out(TroubleKind::File, words));
+                file.troubles
+                    .push(CallTrouble::of_file(TroubleKind::File, words));
                 *ranks
             }
             (None, [ranks]) => *ranks,
@@ -177,44 +153,40 @@ impl Test {
         Ok(())
     }
 
-    /// By the program's name; else by reduction, root, whether results in place were checked, and bus over algorithm bandwidth.
-    fn operation(&self) -> Operation {
+    /// By the program's name; else by reduction, root, whether results in place were checked, and bus over algorithm bandwidth, where they
+    /// leave one. Of an operation that is not read here the name.
+    fn operation(&self) -> Result<Option<CollectiveKind>, &str> {
+        use CollectiveKind as Kind;
         if let Some(program) = &self.program {
-            return kind(program)
-                .map_or_else(|| Operation::Other(program.clone()), Operation::Known);
+            return kind(program).map(Some).ok_or(program);
         }
-        let Some(row) = self.rows.iter().rfind(|row| row.size > 0) else {
-            return Operation::Unclear;
-        };
-        let (Some(reduction), Some(root)) = (row.reduction.as_deref(), row.root) else {
-            return Operation::Unclear;
+        let row = self.rows.iter().rfind(|row| row.size > 0);
+        let Some((row, reduction, root)) =
+            row.and_then(|row| Some((row, row.reduction.as_deref()?, row.root?)))
+        else {
+            return Ok(None);
         };
         let checked = |of: Option<Measured>| of.is_some_and(|of| of.wrong.is_some());
         // sendrecv and alltoall check no result in place.
         let apart_only = checked(row.out_of_place).then_some(!checked(row.in_place));
-        match (reduction, root, apart_only) {
-            ("none", 0.., _) => self.either(CollectiveKind::Broadcast, "gather or scatter"),
-            (_, 0.., _) => Operation::Other("reduce".to_owned()),
-            ("none", _, Some(true)) => Operation::Other("alltoall".to_owned()),
-            ("none", _, Some(false)) => self.either(CollectiveKind::AllGather, "another operation"),
-            ("none", _, None) => Operation::Unclear,
-            (_, _, Some(true)) => self.either(CollectiveKind::SendRecv, "another operation"),
-            _ => match (
-                self.fits(CollectiveKind::AllReduce),
-                self.fits(CollectiveKind::ReduceScatter),
-            ) {
-                (true, false) => Operation::Known(CollectiveKind::AllReduce),
-                (false, true) => Operation::Known(CollectiveKind::ReduceScatter),
-                _ => Operation::Unclear,
-            },
-        }
-    }
-
-    fn either(&self, kind: CollectiveKind, other: &str) -> Operation {
-        match self.fits(kind) {
-            true => Operation::Known(kind),
-            false => Operation::Other(other.to_owned()),
-        }
+        let known: &[Kind] = match (reduction, root, apart_only) {
+            ("none", 0.., _) => &[Kind::Broadcast],
+            ("none", _, Some(false)) => &[Kind::AllGather],
+            (_, 0.., _) => return Err("reduce"),
+            ("none", _, Some(true)) => return Err("alltoall"),
+            ("none", ..) => &[],
+            (_, _, Some(true)) => &[Kind::SendRecv],
+            _ => &[Kind::AllReduce, Kind::ReduceScatter],
+        };
+        let fitting: Vec<Kind> = known
+            .iter()
+            .copied()
+            .filter(|kind| self.fits(*kind))
+            .collect();
+        Ok(match fitting[..] {
+            [one] => Some(one),
+            _ => None,
+        })
     }
 
     /// Whether the bandwidths can be those of an operation, over the ranks that are listed or any number.
@@ -322,9 +294,7 @@ impl Test {
             ranks,
             mode: self.mode.or(Some(CallMode::BackToBack)),
             placement,
-            cache: BufferCache::Hot,
             engine: None,
-            arm: None,
         }
     }
 }

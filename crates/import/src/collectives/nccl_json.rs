@@ -3,6 +3,8 @@
 //! `devices` lists the first GPU of each process only (src/util.cu parses one line of several), so ranks are threads times
 //! GPUs times processes.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::nccl::{Measured, Row, Test, version};
@@ -45,17 +47,12 @@ pub(super) fn file(
     let number = |key: &str| config.get(key).and_then(Value::as_u64);
     let is_blocking = config.get("blocking_collectives").and_then(Value::as_str) == Some("true");
     let hosts: Vec<String> = names("hostname");
-    let mut processes: Vec<(Option<&str>, Option<u64>)> = devices
-        .iter()
-        .map(|device| {
-            (
-                device.get("hostname").and_then(Value::as_str),
-                device.get("pid").and_then(Value::as_u64),
-            )
-        })
-        .collect();
-    processes.sort_unstable();
-    processes.dedup();
+    let process = |device: &&Value| {
+        let pid = device.get("pid").and_then(Value::as_u64);
+        let host = device.get("hostname").and_then(Value::as_str);
+        (host.map(str::to_owned), pid)
+    };
+    let processes: BTreeSet<_> = devices.iter().map(process).collect();
     let ranks = number("nthreads")
         .unwrap_or(1)
         .saturating_mul(number("ngpus").unwrap_or(1))
@@ -84,12 +81,9 @@ pub(super) fn file(
         .enumerate()
         .map(|(index, result)| row(result, index + 1))
         .collect();
-    let rows = rows.ok_or_else(|| ImportError::Unusable {
-        origin: origin.to_owned(),
-        why:
-            "has a result without size or time: the file is not whole; run nccl-tests again with -J"
-                .to_owned(),
-    })?;
+    let why =
+        "has a result without size or time: the file is not whole; run nccl-tests again with -J";
+    let rows = rows.ok_or_else(|| ImportError::unusable(origin, why))?;
     let test = Test {
         program: map
             .get("args")

@@ -49,12 +49,9 @@ pub(super) fn file(
     match refused.next() {
         Some(error) if reading.file.values.is_empty() => return Err(error),
         first => {
-            let others = first.into_iter().chain(refused).map(|error| CallTrouble {
-                kind: TroubleKind::File,
-                series: None,
-                bytes_per_rank: None,
-                detail: error.to_string(),
-            });
+            let others = first.into_iter().chain(refused);
+            let others =
+                others.map(|error| CallTrouble::of_file(TroubleKind::File, error.to_string()));
             reading.file.troubles.extend(others);
         }
     }
@@ -171,13 +168,8 @@ impl Reading {
     }
 
     fn trouble(&mut self, detail: String) {
-        let (kind, series, bytes_per_rank) = (TroubleKind::File, None, None);
-        self.file.troubles.push(CallTrouble {
-            kind,
-            series,
-            bytes_per_rank,
-            detail,
-        });
+        let trouble = CallTrouble::of_file(TroubleKind::File, detail);
+        self.file.troubles.push(trouble);
     }
 }
 

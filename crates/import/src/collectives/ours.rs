@@ -3,32 +3,25 @@
 use super::value::{CallFile, CallTrouble, CallValue};
 use crate::error::ImportError;
 use crate::links::TroubleKind;
-use record::calls::{Over, Row, Series, rows};
+use record::calls::{Row, Series, rows};
 use record::control::replaced;
-use record::{CollectivePoint, Collectives, Payload, Record, Status};
+use record::{CollectivePoint, Collectives, Payload, Record};
 
-/// The collectives of a record of `tplens allreduce`.
-pub(super) fn payload<'a>(
-    record: &'a Record,
-    origin: &str,
-) -> Result<&'a Collectives, ImportError> {
-    match &record.payload {
-        Payload::Collectives(collectives) => Ok(collectives),
-        other => Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why: format!("holds {}; give a record of tplens allreduce", other.kind()),
-        }),
-    }
-}
-
-/// The values and troubles of a record; a size whose data was wrong in a launch has no value.
+/// The values and troubles of a record; a size whose data was wrong has no value.
 pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportError> {
-    let collectives = payload(record, origin)?;
+    let Payload::Collectives(collectives) = &record.payload else {
+        let kind = record.payload.kind();
+        let why = format!("holds {kind}; give a record of tplens allreduce");
+        return Err(ImportError::unusable(origin, why));
+    };
     let header = &record.header;
     let backend = collectives.backend.as_ref();
     let library = collectives.library.as_ref();
     let rows = rows(collectives);
     let points = collectives.points.iter().filter_map(trouble);
+    // How the run ended, where it did not end by itself.
+    let broken_off = TroubleKind::of_status(&record.status);
+    let broken_off = broken_off.map(|(kind, detail)| CallTrouble::of_file(kind, replaced(detail)));
     Ok(CallFile {
         origin: origin.to_owned(),
         made_by: replaced(&format!("{} {}", header.program, header.version)),
@@ -52,7 +45,7 @@ pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportErro
             .iter()
             .filter_map(|row| value(row, by(row, collectives)))
             .collect(),
-        troubles: points.chain(broken_off(&record.status)).collect(),
+        troubles: points.chain(broken_off).collect(),
         unused: Vec::new(),
         environment: header.provenance.environment.clone(),
     })
@@ -87,33 +80,23 @@ fn transport(collectives: &Collectives) -> Option<String> {
     library.transport.as_deref().map(replaced)
 }
 
-fn series(point: &CollectivePoint) -> Series {
-    cleaned(Series::of(point))
-}
-
 fn cleaned(series: Series) -> Series {
     Series {
         engine: series.engine.as_deref().map(replaced),
-        arm: series.arm.as_deref().map(replaced),
         ..series
     }
 }
 
 fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
     let time = row.time()?;
-    let times = row.times();
-    let samples = match time.over {
-        Over::Samples => times.first()?.1.samples.clone(),
-        Over::Launches => times.iter().map(|(_, time)| time.value).collect(),
-    };
     Some(CallValue {
         series: cleaned(row.series.clone()),
         bytes_per_rank: row.bytes_per_rank,
         us: time.value,
         interval: time.interval,
         n: Some(time.n as u64),
-        samples,
-        clock: times.first().map(|(_, time)| time.timing.source),
+        samples: time.samples.clone(),
+        clock: Some(time.timing.source),
         library,
     })
 }
@@ -122,19 +105,8 @@ fn trouble(point: &CollectivePoint) -> Option<CallTrouble> {
     let (why, detail) = point.outcome.unmeasured()?;
     Some(CallTrouble {
         kind: why.into(),
-        series: Some(series(point)),
+        series: Some(cleaned(Series::of(point))),
         bytes_per_rank: Some(point.bytes_per_rank),
-        detail: replaced(detail),
-    })
-}
-
-/// How the run ended, where it did not end by itself.
-fn broken_off(status: &Status) -> Option<CallTrouble> {
-    let (kind, detail) = TroubleKind::of_status(status)?;
-    Some(CallTrouble {
-        kind,
-        series: None,
-        bytes_per_rank: None,
         detail: replaced(detail),
     })
 }

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::curve::CurvePoint;
-use super::value::CallFile;
+use super::value::{CallFile, CurvePoint};
 use super::{csv, nccl_json, nccl_text, ours};
 use crate::error::ImportError;
-use crate::fields::{parse, refuse_broken};
-use crate::source::Source;
+use crate::source::{Source, parse, refuse_broken};
 use record::CollectiveKind;
 use record::control;
 
@@ -22,18 +20,10 @@ const LOOKED_FOR: &str = "a record, journal or result folder of `tplens allreduc
 /// # Errors
 /// As [`read_file`], and where the file holds no time.
 pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
-    read_as(path, None)
+    read_file(path)?.points()
 }
 
-/// As [`read`], of a file that may not say its operation: then it is `asked`.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_as(path: &Path, asked: Option<CollectiveKind>) -> Result<Vec<CurvePoint>, ImportError> {
-    read_file_as(path, asked)?.points()
-}
-
-/// Reads all that a file of collective times says, of any format that is known here: every placement, arm and type, and what has
+/// Reads all that a file of collective times says, of any format that is known here: every placement and type, and what has
 /// no time.
 ///
 /// # Errors
@@ -74,8 +64,5 @@ fn of_text(
         return nccl_text::file(text, origin, asked);
     }
     refuse_broken(text, origin)?;
-    Err(ImportError::Unknown {
-        origin: origin.to_owned(),
-        looked_for: LOOKED_FOR,
-    })
+    Err(ImportError::unknown(origin, LOOKED_FOR))
 }

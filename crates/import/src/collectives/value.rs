@@ -1,15 +1,17 @@
 //! What a file of collective times says, whoever wrote it: values, who measured them, and what is no value and why.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
 use crate::links::TroubleKind;
 use record::calls::Series;
-use record::quantity::TimeSource;
-use record::{BufferCache, BufferPlacement, CollectivePoint, ElementType};
+use record::quantity::{TimeSource, is_above_zero};
+use record::unit::ByteCount;
+use record::{BufferPlacement, CallMode, CollectiveKind, CollectivePoint, ElementType};
 use stats::Interval;
-
-use super::curve::CurvePoint;
 
 /// A file of collective times.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,7 +32,7 @@ pub struct CallFile {
     pub driver: Option<String>,
     /// The library with its version, such as `nccl 2.27.3`.
     pub library: Option<String>,
-    /// The transport that the library told, of each arm.
+    /// The transport that the library told.
     pub transport: Option<String>,
     /// The names of the devices, in rank order; fewer than ranks where the file names the first of each process only.
     pub devices: Vec<String>,
@@ -51,14 +53,14 @@ pub struct CallValue {
     pub series: Series,
     /// As [`record::CollectivePoint::bytes_per_rank`].
     pub bytes_per_rank: u64,
-    /// Time of one call, us; over launches the median of their medians.
+    /// Time of one call, us.
     pub us: f64,
     /// Its 95% interval, where the file has one or what makes one.
     pub interval: Option<Interval>,
-    /// Samples behind it, or launches where it is over those; `None` where the file does not say. A mean over the calls of one
+    /// Samples behind it; `None` where the file does not say. A mean over the calls of one
     /// loop is one sample.
     pub n: Option<u64>,
-    /// The samples in us, of several launches their medians; empty where they are not in the file.
+    /// The samples in us, empty where they are not in the file.
     pub samples: Vec<f64>,
     /// The clock, where it is said.
     pub clock: Option<TimeSource>,
@@ -79,23 +81,125 @@ pub struct CallTrouble {
     pub detail: String,
 }
 
-impl std::fmt::Display for CallTrouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl CallTrouble {
+    /// One that is about the whole file.
+    pub(super) fn of_file(kind: TroubleKind, detail: String) -> Self {
+        Self {
+            kind,
+            series: None,
+            bytes_per_rank: None,
+            detail,
+        }
+    }
+}
+
+impl fmt::Display for CallTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.with(&self.detail, f)
     }
 }
 
+/// Something that went wrong while collectives were measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trouble {
+    /// The file.
+    pub origin: String,
+    /// What.
+    pub found: CallTrouble,
+}
+
+impl Trouble {
+    /// Whether a result was wrong, so that nothing on this machine can be believed until that is fixed.
+    #[must_use]
+    pub fn is_wrong_data(&self) -> bool {
+        self.found.kind == TroubleKind::WrongData
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { origin, found } = self;
+        match (&found.series, found.bytes_per_rank) {
+            (Some(series), Some(bytes)) => {
+                let bytes = ByteCount(bytes);
+                write!(f, "{} of {bytes}: {found}", series.kind)
+            }
+            _ => write!(f, "{origin}: {found}"),
+        }
+    }
+}
+
+/// The time of one collective at one size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The operation.
+    pub kind: CollectiveKind,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// As [`record::CollectivePoint::bytes_per_rank`]: of an all-gather what each rank contributes, not the gathered whole.
+    pub bytes_per_rank: u64,
+    /// Time of one call, us.
+    pub us: f64,
+    /// Lower end of its 95% interval, us; `None` where the file has no samples to make one from.
+    pub low: Option<f64>,
+    /// Upper end of it, us.
+    pub high: Option<f64>,
+    /// Samples behind it; `None` where the file does not say. A mean over the calls of
+    /// one loop is one sample.
+    pub n: Option<u64>,
+    /// How calls followed each other; `None` where the file does not say.
+    pub mode: Option<CallMode>,
+    /// The library that did it, such as `nccl`, or `host` for shared host memory; `None` where the file does not say.
+    pub library: Option<String>,
+    /// The engine's own code that did it; `None` for the library.
+    pub engine: Option<String>,
+    /// The file it came from.
+    pub origin: String,
+    /// The simulated machine behind it, where it is simulated.
+    pub simulated: Option<String>,
+}
+
+impl CurvePoint {
+    /// Whether its time is told from none at all, as [`is_above_zero`] has it.
+    #[must_use]
+    pub fn is_above_zero(&self) -> bool {
+        is_above_zero(self.us, self.low)
+    }
+}
+
 impl CallFile {
-    /// The points that a serving engine's calls are compared with: those out of place, on the same buffers, of no arm, and of
-    /// bf16 where the file has that, else of its first type. An engine's own code is held to the library's type, or where it was not
-    /// timed in that, to its own bf16 or else first.
+    /// What went wrong while they were measured: wrong data, hangs and failures, and that the file is not whole or the run was broken off;
+    /// what did not apply or was not tried is none.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Trouble> {
+        let faults = self.troubles.iter().filter(|one| one.kind.is_fault());
+        let trouble = |found: &CallTrouble| Trouble {
+            origin: self.origin.clone(),
+            found: found.clone(),
+        };
+        faults.map(trouble).collect()
+    }
+
+    /// Its curve; points with wrong data or without a time are left out, which [`CallFile::faults`] tells.
+    ///
+    /// # Errors
+    /// It holds no time.
+    pub fn points(&self) -> Result<Vec<CurvePoint>, ImportError> {
+        let points = self.curve();
+        if !points.is_empty() {
+            return Ok(points);
+        }
+        let first = self.faults().into_iter().next();
+        let more = first.map_or_else(String::new, |one| format!(" ({one})"));
+        let why = format!("holds no time of a collective{more}; measure again");
+        Err(ImportError::unusable(&self.origin, why))
+    }
+
+    /// The points that a serving engine's calls are compared with: those out of place, and of bf16 where the file has that, else of its
+    /// first type. An engine's own code is held to the library's type, or where it was not timed in that, to its own bf16 or else first.
     #[must_use]
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let is_plain = |value: &&CallValue| {
-            let series = &value.series;
-            (series.placement, series.cache) == (BufferPlacement::OutOfPlace, BufferCache::Hot)
-                && series.arm.is_none()
-        };
+        let is_plain = |value: &&CallValue| value.series.placement == BufferPlacement::OutOfPlace;
         let plain = || self.values.iter().filter(is_plain);
         let elements = |by_engine: bool| {
             let of = plain().filter(move |value| value.series.engine.is_some() == by_engine);

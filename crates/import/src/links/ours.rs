@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::peers::PeerState;
-use super::trouble::TroubleKind;
-use super::value::{self, LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue};
+use super::value::{
+    LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue, PeerState, TroubleKind, renumbered,
+};
 use crate::error::ImportError;
 use record::control::replaced;
 use record::{
-    Endpoint, LinkDevice, LinkReading, Links, NamedQuantity, Outcome, Payload, Placement, Point,
-    Record, Status, judged, stream,
+    Endpoint, LinkDevice, LinkReading, Links, Outcome, Payload, Point, Record, judged, stream,
 };
 
 /// The flag with which a run leaves peer access off.
@@ -18,13 +17,9 @@ const WITHOUT_PEERS: &str = "--no-peer";
 /// The values and troubles of a record.
 pub(super) fn file(record: &Record, origin: &str) -> Result<LinkFile, ImportError> {
     let Payload::Links(links) = &record.payload else {
-        return Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why: format!(
-                "holds {}; give a record of tplens p2p or a file of nvbandwidth",
-                record.payload.kind()
-            ),
-        });
+        let kind = record.payload.kind();
+        let why = format!("holds {kind}; give a record of tplens p2p or a file of nvbandwidth");
+        return Err(ImportError::unusable(origin, why));
     };
     let header = &record.header;
     let backend = links.backend.as_ref();
@@ -58,7 +53,10 @@ pub(super) fn file(record: &Record, origin: &str) -> Result<LinkFile, ImportErro
     for point in &links.points {
         add(&mut file, point, links);
     }
-    file.troubles.extend(broken_off(&record.status));
+    // How the run ended, where it did not end by itself.
+    let broken_off = TroubleKind::of_status(&record.status);
+    let broken_off = broken_off.map(|(kind, detail)| LinkTrouble::of_file(kind, replaced(detail)));
+    file.troubles.extend(broken_off);
     Ok(file)
 }
 
@@ -104,68 +102,35 @@ fn add(file: &mut LinkFile, point: &Point, links: &Links) {
         "" => "(no case)".to_owned(),
         case => replaced(case),
     };
-    let mut trouble = |kind, detail: &str| {
+    if let Some((why, seen)) = point.outcome.unmeasured() {
         file.troubles.push(LinkTrouble {
-            kind,
             test: Some(test.clone()),
-            roles: Vec::new(),
             ends: Some((from, to)),
             bytes: Some(point.bytes),
-            detail: replaced(detail),
+            ..LinkTrouble::of_file(why.into(), replaced(seen))
         });
-    };
-    if let Some((why, seen)) = point.outcome.unmeasured() {
-        return trouble(why.into(), seen);
+        return;
     }
-    if let Outcome::Measured {
-        quantities,
-        placement,
-        ..
-    } = &point.outcome
-    {
+    if let Outcome::Measured { quantities, .. } = &point.outcome {
         let all = quantities.iter().filter(|named| {
             let value = named.quantity.value;
             value.is_finite() && value > 0.0
         });
-        file.values.extend(all.map(|named| {
-            LinkValue {
-                ends: LinkEnds {
-                    test: test.clone(),
-                    from,
-                    to,
-                    name: name_of(point, &named.name, links),
-                },
-                is_judged: judged(quantities).any(|judged| judged.name == named.name),
-                bytes: Some(point.bytes),
-                node: placement
-                    .as_ref()
-                    .and_then(|placement: &Placement| placement.proven),
-                source: test.clone(),
-                ..of_quantity(named)
-            }
+        file.values.extend(all.map(|named| LinkValue {
+            ends: LinkEnds {
+                test: test.clone(),
+                from,
+                to,
+                name: name_of(point, &named.name, links),
+            },
+            value: named.quantity.value,
+            unit: named.quantity.unit,
+            interval: named.quantity.interval,
+            n: Some(named.quantity.n as u64),
+            samples: named.quantity.samples.clone(),
+            bytes: Some(point.bytes),
+            is_judged: judged(quantities).any(|judged| judged.name == named.name),
         }));
-    }
-}
-
-fn of_quantity(named: &NamedQuantity) -> LinkValue {
-    let quantity = &named.quantity;
-    LinkValue {
-        ends: LinkEnds {
-            test: String::new(),
-            from: Endpoint::Host,
-            to: Endpoint::Host,
-            name: String::new(),
-        },
-        value: quantity.value,
-        unit: quantity.unit,
-        interval: quantity.interval,
-        n: Some(quantity.n as u64),
-        samples: quantity.samples.clone(),
-        bytes: None,
-        timing: Some(quantity.timing),
-        node: None,
-        source: String::new(),
-        is_judged: true,
     }
 }
 
@@ -186,21 +151,6 @@ fn name_of(point: &Point, name: &str, links: &Links) -> String {
         Some((Endpoint::Device(from), Endpoint::Device(to))) => {
             format!("share_{}_{}", ordinal(links, from), ordinal(links, to))
         }
-        _ => replaced(&value::renumbered(name, |position| {
-            ordinal(links, position)
-        })),
+        _ => replaced(&renumbered(name, |position| ordinal(links, position))),
     }
-}
-
-/// How the run ended, where it did not end by itself.
-fn broken_off(status: &Status) -> Option<LinkTrouble> {
-    let (kind, detail) = TroubleKind::of_status(status)?;
-    Some(LinkTrouble {
-        kind,
-        test: None,
-        roles: Vec::new(),
-        ends: None,
-        bytes: None,
-        detail: replaced(detail),
-    })
 }

@@ -43,10 +43,7 @@ pub fn of_text(text: &str, origin: &str) -> Result<LinkFile, ImportError> {
     }
     match Record::from_json(text, origin) {
         Err(error @ (RecordError::Empty { .. } | RecordError::CutOff { .. })) => Err(error.into()),
-        _ => Err(ImportError::Unknown {
-            origin: origin.to_owned(),
-            looked_for: LOOKED_FOR,
-        }),
+        _ => Err(ImportError::unknown(origin, LOOKED_FOR)),
     }
 }
 

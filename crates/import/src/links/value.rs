@@ -1,14 +1,13 @@
 //! What a file of link measurements says, whoever wrote it: values, devices, and what is no value and why.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 use topology::{PathType, PciAddress};
 
-use super::peers::PeerState;
-use super::trouble::TroubleKind;
-use record::Endpoint;
-use record::quantity::{Timing, Unit};
+use record::quantity::Unit;
+use record::{Endpoint, PeerVerdict, Status, Unmeasured};
 use stats::Interval;
 
 /// A file of link measurements.
@@ -139,12 +138,6 @@ pub struct LinkValue {
     pub samples: Vec<f64>,
     /// Bytes of one copy, where it is said: nvbandwidth does not.
     pub bytes: Option<u64>,
-    /// How it was timed, where it is said.
-    pub timing: Option<Timing>,
-    /// The NUMA node that is proven to hold the host memory.
-    pub node: Option<u32>,
-    /// What the file calls the test.
-    pub source: String,
     /// Whether it says something of the devices: what this machine itself took beside a simulated machine does not.
     pub is_judged: bool,
 }
@@ -166,8 +159,167 @@ pub struct LinkTrouble {
     pub detail: String,
 }
 
-impl std::fmt::Display for LinkTrouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl LinkTrouble {
+    /// One that is about the whole file.
+    pub(super) fn of_file(kind: TroubleKind, detail: String) -> Self {
+        Self {
+            kind,
+            test: None,
+            roles: Vec::new(),
+            ends: None,
+            bytes: None,
+            detail,
+        }
+    }
+}
+
+impl fmt::Display for LinkTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.with(&self.detail, f)
+    }
+}
+
+/// What kind of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TroubleKind {
+    /// The data was wrong: the number is about nothing.
+    WrongData,
+    /// It was tried and failed.
+    Failed,
+    /// It was tried and did not end.
+    Hang,
+    /// It was asked for and does not apply there.
+    NotApplicable,
+    /// It was not tried.
+    Absent,
+    /// The run did not end by itself.
+    Interrupted,
+    /// The file itself is not whole or says what cannot be.
+    File,
+}
+
+impl From<Unmeasured> for TroubleKind {
+    fn from(why: Unmeasured) -> Self {
+        match why {
+            Unmeasured::WrongData => Self::WrongData,
+            Unmeasured::NotApplicable => Self::NotApplicable,
+            Unmeasured::Skipped => Self::Absent,
+            Unmeasured::Failed => Self::Failed,
+            Unmeasured::Hang => Self::Hang,
+        }
+    }
+}
+
+impl TroubleKind {
+    /// Of a run's status, with what it says; `None` where the run ended by itself.
+    pub(crate) fn of_status(status: &Status) -> Option<(Self, &str)> {
+        Some(match status {
+            Status::Complete => return None,
+            Status::Refused { reason } => (Self::Absent, reason),
+            Status::Interrupted { signal } => (Self::Interrupted, signal),
+            Status::Broken => (Self::Interrupted, ""),
+            Status::Failed { reason } => (Self::Interrupted, reason),
+        })
+    }
+
+    /// Whether what was measured before does not stand by itself.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        !matches!(self, Self::NotApplicable | Self::Absent)
+    }
+
+    /// Writes the kind with a detail, where there is one.
+    pub(crate) fn with(self, detail: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match detail {
+            "" => write!(f, "{self}"),
+            detail => write!(f, "{self}: {detail}"),
+        }
+    }
+}
+
+impl fmt::Display for TroubleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WrongData => "wrong data",
+            Self::Failed => "failed",
+            Self::Hang => "hang",
+            Self::NotApplicable => "not applicable",
+            Self::Absent => "not measured",
+            Self::Interrupted => "run interrupted",
+            Self::File => "not used",
+        })
+    }
+}
+
+/// Peer access of one device to the memory of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerState {
+    /// It was probed.
+    Probed(PeerVerdict),
+    /// The probe began and has no verdict: the run ended in it, or the machine did.
+    Begun,
+    /// It was left off on the command line.
+    Off,
+}
+
+impl PeerState {
+    /// How far copies got, the more the better; `None` where nobody tried.
+    fn rank(self) -> Option<u8> {
+        match self {
+            Self::Probed(PeerVerdict::Direct) => Some(3),
+            Self::Probed(PeerVerdict::Staged) => Some(2),
+            Self::Probed(PeerVerdict::Denied) => Some(1),
+            Self::Probed(
+                PeerVerdict::WrongData
+                | PeerVerdict::Hang
+                | PeerVerdict::HostLost
+                | PeerVerdict::Failed,
+            )
+            | Self::Begun => Some(0),
+            Self::Probed(PeerVerdict::NotTried) | Self::Off => None,
+        }
+    }
+
+    /// Whether both were tried and this one got less far.
+    #[must_use]
+    pub fn is_worse_than(self, other: Self) -> bool {
+        self.rank()
+            .zip(other.rank())
+            .is_some_and(|(this, other)| this < other)
+    }
+
+    /// Whether it was tried.
+    #[must_use]
+    pub fn is_tried(self) -> bool {
+        self.rank().is_some()
+    }
+}
+
+impl fmt::Display for PeerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Probed(verdict) => verdict.fmt(f),
+            Self::Begun => f.pad("begun without a verdict"),
+            Self::Off => f.pad("switched off"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_tried_is_neither_better_nor_worse() {
+        let direct = PeerState::Probed(PeerVerdict::Direct);
+        for worse in [PeerVerdict::Staged, PeerVerdict::Denied, PeerVerdict::Hang] {
+            let worse = PeerState::Probed(worse);
+            assert!(worse.is_worse_than(direct) && !direct.is_worse_than(worse));
+        }
+        for untried in [PeerState::Off, PeerState::Probed(PeerVerdict::NotTried)] {
+            assert!(!untried.is_worse_than(direct) && !direct.is_worse_than(untried));
+        }
+        assert!(PeerState::Begun.is_worse_than(PeerState::Probed(PeerVerdict::Denied)));
     }
 }

@@ -4,18 +4,16 @@
 
 use super::finding::Finding;
 use super::latency::Latency;
-use super::result::{ServeResult, float};
-use super::run::{ServeFormat, ServeRun};
+use super::result::{ServeFormat, ServeResult, ServeRun, float};
 use record::metric::step_class;
 
 /// A check; `None` where nothing is wrong or the figures that it needs are missing.
 type Check = fn(&ServeResult) -> Option<Finding>;
 
 #[rustfmt::skip]
-const CHECKS: [Check; 18] = [
+const CHECKS: [Check; 15] = [
     requests_failed, in_flight, requests_missing, burst_not_rate, second_wave, mixed_steps, latency_as_ttft, inverse_throughput,
-    latency_per_token, fewer_output_tokens, prompt_lengths, output_rate, total_rate, times_disagree, peak_below_mean, beyond_run,
-    above_most, early_first_token,
+    latency_per_token, fewer_output_tokens, output_rate, total_rate, times_disagree, beyond_run, above_most,
 ];
 
 /// How far throughput times latency may lie from what was asked to be in flight.
@@ -43,21 +41,13 @@ const ROUNDED: f64 = 0.02;
 const SAME_LENGTH: f64 = 0.1;
 const MANY_LENGTHS: f64 = 0.5;
 
-/// A first token may come in less time than a step of many in flight, as a prompt that is read elsewhere does, but not in this part.
-const PART_OF_A_STEP: f64 = 0.2;
-
-/// The result with all that the checks find; its conditions name the contradictions and what was not taken.
+/// The result with all that the checks find; its conditions name the contradictions.
 pub(super) fn checked(mut result: ServeResult) -> ServeResult {
     let found: Vec<Finding> = CHECKS.iter().filter_map(|check| check(&result)).collect();
     result.findings.extend(found);
     let contradictions = result.findings.iter().filter(|one| one.is_contradiction());
     let mut doubts: Vec<String> = contradictions.map(|one| one.code().to_owned()).collect();
     doubts.dedup();
-    let not_taken = result.findings.iter().filter_map(|one| match one {
-        Finding::ValueNotTaken { key, .. } => Some(key.clone()),
-        _ => None,
-    });
-    result.run.conditions.not_taken = not_taken.collect();
     result.run.conditions.doubts = doubts;
     result
 }
@@ -193,21 +183,6 @@ fn fewer_output_tokens(result: &ServeResult) -> Option<Finding> {
         .then_some(Finding::FewerOutputTokens { asked, came })
 }
 
-fn prompt_lengths(result: &ServeResult) -> Option<Finding> {
-    let (came, requests) = (result.run.input_tokens?, result.run.completed);
-    let asked = result
-        .asked
-        .input_tokens
-        .and_then(|each| each.checked_mul(requests));
-    // A total that was worked out from a rate is not exact.
-    let is_counted = result.run.format != ServeFormat::Summary;
-    let is_other = match asked {
-        Some(asked) => came != asked,
-        None => is_counted && requests > 1 && came % requests != 0,
-    };
-    is_other.then_some(Finding::PromptLengths { asked, came })
-}
-
 fn output_rate(result: &ServeResult) -> Option<Finding> {
     let own = result.run.output_tokens.map(float)? / result.run.duration_s;
     rate(
@@ -283,17 +258,6 @@ fn times_disagree(result: &ServeResult) -> Option<Finding> {
     }
 }
 
-/// A peak counted in chunks falls below the mean where a chunk carries several tokens.
-fn peak_below_mean(result: &ServeResult) -> Option<Finding> {
-    let (peak, mean) = (
-        result.said.peak_output_tokens_per_s?,
-        result.output_tokens_per_s()?,
-    );
-    // Seconds of a run of one or two are not full.
-    let is_below = result.run.duration_s >= 3.0 && peak < mean * (1.0 - ROUNDED);
-    is_below.then_some(Finding::PeakBelowMean { peak, mean })
-}
-
 /// A reply or a first token that lasts longer than the run that it is of.
 fn beyond_run(result: &ServeResult) -> Option<Finding> {
     let run = &result.run;
@@ -327,24 +291,27 @@ fn above_most(result: &ServeResult) -> Option<Finding> {
     })
 }
 
-/// A first token that comes in far less than a step: it waits for one at least.
-fn early_first_token(result: &ServeResult) -> Option<Finding> {
-    let run = &result.run;
-    let ms = result
-        .said
-        .ttft_ms
-        .or_else(|| run.ttft_ms.map(|first| first.mean))?;
-    let each = result.output_each().filter(|each| *each >= 2.0);
-    let by_latency = run
-        .e2el_ms
-        .zip(each)
-        .map(|(latency, each)| (latency.mean - ms) / (each - 1.0));
-    let other_ms = run.tpot_ms.map(|each| each.mean).or(by_latency)?;
-    let is_early = ms > 0.0 && ms < PART_OF_A_STEP * other_ms;
-    is_early.then_some(Finding::ImpossibleTime {
-        time: "ttft",
-        ms,
-        beside: "tpot",
-        other_ms,
-    })
+/// A gain in requests per second below this is none.
+const GAIN: f64 = 0.05;
+
+/// Of several results that differ in how many requests were to be in flight, the number from which more are served no faster; nothing
+/// where they are of other models, or fewer than three tell it.
+#[must_use]
+pub fn across(results: &[ServeResult]) -> Option<Finding> {
+    let mut series: Vec<(f64, &ServeRun)> = results
+        .iter()
+        .filter_map(|one| Some((one.run.concurrency_asked?, &one.run)))
+        .collect();
+    series.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_same = series
+        .windows(2)
+        .all(|pair| pair[0].1.model == pair[1].1.model && pair[0].0 < pair[1].0);
+    if series.len() < 3 || !is_same {
+        return None;
+    }
+    let rates = series.iter().map(|(_, run)| run.requests_per_s);
+    let best = rates.fold(0.0, f64::max);
+    let is_best = |(_, run): &&(f64, &ServeRun)| run.requests_per_s >= best * (1.0 - GAIN);
+    let (from, _) = *series.iter().find(is_best)?;
+    (from < series.last()?.0).then_some(Finding::Saturated { from, best })
 }

@@ -28,9 +28,9 @@ const FLAGS: [&str; 11] = [
     "enable_mixed_chunk", "enable_torch_compile", "kv_cache_dtype", "schedule_policy", "speculative_algorithm",
 ];
 
-/// Keys of texts that are read of a file, or say nothing that a result is judged by.
+/// Keys of texts that are read of a file, and keys that say nothing that a result is judged by.
 #[rustfmt::skip]
-pub(super) const TEXTS: [&str; 42] = [
+pub(super) const TEXTS: [&str; 44] = [
     "model", "model_id", "server_info.model_path", "engine", "framework", "backend", "endpoint_type", "engine_version",
     "vllm_version", "sglang_version", "server_version", "version", "server_info.version", "host", "hostname", "gpu", "gpu_name",
     "quantization", "server_info.quantization", "dataset_name", "dataset", "simulated", "stream", "broken_off", "tplens_version",
@@ -38,6 +38,7 @@ pub(super) const TEXTS: [&str; 42] = [
     "server_info.chunked_prefill_size", "server_info.disable_cuda_graph", "server_info.disable_overlap_schedule",
     "server_info.disable_radix_cache", "server_info.dtype", "server_info.enable_mixed_chunk", "server_info.enable_torch_compile",
     "server_info.kv_cache_dtype", "server_info.schedule_policy", "server_info.speculative_algorithm", "seed",
+    "max_output_tokens_per_s", "peak output token throughput (tok/s)",
 ];
 
 /// A text of an object without control characters, in an object within it where the key has a point.
@@ -79,9 +80,6 @@ pub struct Conditions {
     /// Codes of the contradictions between figures of the file, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// Keys of the file whose values are no times above zero and are not taken.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_taken: Vec<String>,
 }
 
 impl Conditions {
@@ -115,8 +113,8 @@ impl Conditions {
     }
 
     /// Of another tool's keys. `has_one_length` is whether random prompts and replies of all requests were asked for at the same
-    /// lengths.
-    pub(super) fn of_map(map: &Map<String, Value>, has_one_length: bool) -> Self {
+    /// lengths, `of_client` whether its host is the one that a client sends its requests to.
+    pub(super) fn of_map(map: &Map<String, Value>, has_one_length: bool, of_client: bool) -> Self {
         let any = |keys: &[&str]| keys.iter().find_map(|key| text(map, key));
         let server = map.get("server_info").and_then(Value::as_object);
         let of_server = |key: &str| server.and_then(|server| server.get(key)).and_then(told);
@@ -144,7 +142,12 @@ impl Conditions {
                 .as_deref()
                 .and_then(plain_version)
                 .map(control::shortened),
-            host: any(&["host", "hostname"]).and_then(|name| Host::named(&name)),
+            host: any(&["host", "hostname"])
+                .and_then(|name| Host::named(&name))
+                .map(|host| Host {
+                    in_url: host.in_url || of_client,
+                    ..host
+                }),
             gpus: any(&["gpu", "gpu_name"]).into_iter().collect(),
             quantisation: any(&["quantization"]).or_else(|| of_server("quantization")),
             is_seeded: dataset
@@ -159,12 +162,6 @@ impl Conditions {
             drafted: drafted(map),
             ..Self::default()
         }
-    }
-
-    /// Of the fields of a client whose host is the one that it sends its requests to.
-    pub(super) fn of_client(mut self) -> Self {
-        self.host = self.host.map(Host::asked_there);
-        self
     }
 }
 
@@ -241,7 +238,8 @@ fn host_of_record(record: &Record, serve: &Serve) -> Option<Host> {
     Host::named(url)
         .map(|host| Host {
             boot: saw.and_then(|monitor| monitor.header.boot_id.clone()),
-            ..host.asked_there()
+            in_url: true,
+            ..host
         })
         .or_else(|| Host::of(&record.header.provenance))
 }

@@ -75,13 +75,6 @@ pub enum Finding {
         /// The other one, ms.
         other_ms: f64,
     },
-    /// Of several results: those with more failures have shorter replies.
-    Survivors {
-        /// Output tokens a request where the fewest failed.
-        least: f64,
-        /// Output tokens a request where the most failed.
-        most: f64,
-    },
     /// Of several results: more in flight give no more requests per second.
     Saturated {
         /// Requests in flight from which on that is so.
@@ -110,13 +103,6 @@ pub enum Finding {
         /// Tokens that came.
         came: u64,
     },
-    /// Prompts are not as long as asked for, or not all of one length.
-    PromptLengths {
-        /// Prompt tokens asked for.
-        asked: Option<u64>,
-        /// Prompt tokens of all requests.
-        came: u64,
-    },
     /// Output tokens are those asked for and not those that came.
     TokensAsAsked {
         /// Tokens that the file counts.
@@ -132,20 +118,6 @@ pub enum Finding {
         said: f64,
         /// As the others make it; that is taken where both tell the same thing.
         own: f64,
-    },
-    /// A peak in flight that counts all requests that touch the same second.
-    PeakBySecond {
-        /// As the file says.
-        said: f64,
-        /// As its own lists make it.
-        own: f64,
-    },
-    /// A peak below the mean counts chunks, which carry several tokens each.
-    PeakBelowMean {
-        /// Peak, tokens/s.
-        peak: f64,
-        /// Mean, tokens/s.
-        mean: f64,
     },
     /// A time that is zero or negative, or whose value is no number, and is not taken.
     ValueNotTaken {

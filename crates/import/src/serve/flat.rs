@@ -5,15 +5,13 @@
 
 use serde_json::{Map, Value};
 
-use super::agree::{self, AGREE};
 use super::conditions::{Conditions, text};
 use super::finding::Finding;
 use super::keys::Field as F;
 use super::latency::{Latency, Statistic};
 use super::lists::{self, Lists};
-use super::numbers::Numbers;
-use super::result::{Asked, Percentile, SAME, Said, ServeResult, float};
-use super::run::{ServeFormat, ServeRun, Spread};
+use super::numbers::{AGREE, Numbers, figures};
+use super::result::{Asked, SAME, Said, ServeFormat, ServeResult, ServeRun, Spread, float};
 use crate::error::ImportError;
 
 /// The key with the version of the program, in a file in vLLM's form that is ours.
@@ -38,7 +36,7 @@ pub(super) fn result(
 ) -> Result<Option<ServeResult>, ImportError> {
     let format = format(map);
     let numbers = Numbers::of(map, format != ServeFormat::Summary);
-    let has_times = numbers.times().next().is_some();
+    let has_times = numbers.timed().next().is_some();
     if !has_times && numbers.get(F::RequestsPerS).is_none() {
         return Ok(None);
     }
@@ -57,11 +55,8 @@ pub(super) fn result(
         return Err(missing("any time", "`latency_mean_s`"));
     }
     if map.get("broken_off") == Some(&Value::Bool(true)) {
-        let why = "is of a run that was broken off; run it again".to_owned();
-        return Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why,
-        });
+        let why = "is of a run that was broken off; run it again";
+        return Err(ImportError::unusable(origin, why));
     }
     let duration = numbers.get(F::Duration).map(|ms| ms / 1e3);
     let completed = completed(&numbers, duration)
@@ -172,17 +167,12 @@ impl Reading<'_> {
             tpot_ms: None,
             itl_ms: None,
             decode_gap_ms: None,
-            conditions: match Conditions::of_map(self.map, is_fixed) {
-                conditions if is_client => conditions.of_client(),
-                conditions => conditions,
-            },
+            conditions: Conditions::of_map(self.map, is_fixed, is_client),
         };
         let mean = |latency| numbers.time(latency, Statistic::Mean);
         let by_chunks = numbers.get(F::ChunksEach).map(|each| each > 1.5);
         run.streamed = match is_client {
-            true => numbers
-                .times()
-                .any(|(latency, ..)| latency == Latency::Ttft),
+            true => numbers.timed().any(|latency| latency == Latency::Ttft),
             false => by_chunks
                 .unwrap_or_else(|| is_of_a_stream(&run, mean(Latency::Ttft), mean(Latency::Tpot))),
         };
@@ -193,25 +183,12 @@ impl Reading<'_> {
             run.tpot_ms = self.spread(Latency::Tpot).filter(|_| is_pace);
             run.itl_ms = self.spread(Latency::Itl);
         }
-        let percentiles =
-            numbers
-                .times()
-                .filter_map(|(latency, statistic, _, ms)| match statistic {
-                    Statistic::Percentile(tenths) => Some(Percentile {
-                        latency,
-                        percent: f64::from(tenths) / 10.0,
-                        ms,
-                    }),
-                    _ => None,
-                });
         let said = Said {
             ttft_ms: mean(Latency::Ttft),
             tpot_ms: mean(Latency::Tpot),
             output_tokens_per_s: numbers.get(F::OutputPerS),
             total_tokens_per_s: numbers.get(F::TotalPerS),
-            peak_output_tokens_per_s: numbers.get(F::PeakPerS).filter(|peak| *peak > 0.0),
             peak_in_flight: numbers.get(F::PeakInFlight).filter(|peak| *peak > 0.0),
-            percentiles: percentiles.collect(),
         };
         let findings = self.findings(&run);
         ServeResult {
@@ -317,6 +294,7 @@ impl Reading<'_> {
             median: statistic(Statistic::MEDIAN),
             min: statistic(Statistic::Min).or(list.as_ref().map(|list| list.min)),
             max: statistic(Statistic::Max).or(list.as_ref().map(|list| list.max)),
+            p90: statistic(Statistic::Percentile(900)),
             p99: statistic(Statistic::Percentile(990)),
         })
     }
@@ -330,8 +308,7 @@ impl Reading<'_> {
             })
             .collect();
         found.append(&mut self.numbers.findings);
-        found.extend(lists::peak_by_second(self.map, &self.lists));
-        found.extend(agree::figures(&self.numbers, run));
+        found.extend(figures(&self.numbers, run));
         let numbers = &self.numbers;
         if let (Some(said), Some(retokenized)) = (run.output_tokens, numbers.count(F::Retokenized))
             && (float(said) - float(retokenized)).abs() > 0.1 * float(said)

@@ -41,13 +41,6 @@ impl Host {
         })
     }
 
-    /// The same as something that a client sent its requests to.
-    #[must_use]
-    pub fn asked_there(mut self) -> Self {
-        self.in_url = true;
-        self
-    }
-
     /// Whether two hosts are two machines; `None` where the names do not tell: one of them is an address, a container's id or only
     /// what a URL names, and one machine has several of those.
     #[must_use]

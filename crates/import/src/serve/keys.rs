@@ -23,7 +23,6 @@ pub(super) enum Field {
     InputPerS,
     OutputPerS,
     TotalPerS,
-    PeakPerS,
     PeakInFlight,
     InputAsked,
     OutputAsked,
@@ -46,7 +45,7 @@ const S: f64 = 1e3;
 
 /// Key, what it means, and by what its value is multiplied; nested keys with a point between; upper case does not matter.
 #[rustfmt::skip]
-const KEYS: [(&str, Field, f64); 105] = [
+const KEYS: [(&str, Field, f64); 103] = [
     ("completed", F::Completed, 1.0), ("ok", F::Completed, 1.0), ("successful requests", F::Completed, 1.0),
     ("succeed requests", F::Completed, 1.0), ("success requests", F::Completed, 1.0),
     ("failed", F::Failed, 1.0), ("errors", F::Failed, 1.0), ("failed requests", F::Failed, 1.0),
@@ -76,7 +75,6 @@ const KEYS: [(&str, Field, f64); 105] = [
     ("throughput(average tokens/s)", F::OutputPerS, 1.0),
     ("total_token_throughput", F::TotalPerS, 1.0), ("total_throughput", F::TotalPerS, 1.0), ("total throughput (tok/s)", F::TotalPerS, 1.0),
     ("total token throughput (tok/s)", F::TotalPerS, 1.0),
-    ("max_output_tokens_per_s", F::PeakPerS, 1.0), ("peak output token throughput (tok/s)", F::PeakPerS, 1.0),
     ("max_concurrent_requests", F::PeakInFlight, 1.0), ("peak concurrent requests", F::PeakInFlight, 1.0),
     ("random_input_len", F::InputAsked, 1.0), ("random_output_len", F::OutputAsked, 1.0), ("max_tokens", F::MaxTokens, 1.0),
     ("random_range_ratio", F::RangeRatio, 1.0),

@@ -76,10 +76,10 @@ impl Latency {
     pub(super) fn of(self, request: &ServeRequest) -> Vec<f64> {
         let one = |value: Option<f64>| value.into_iter().collect();
         match self {
-            Self::Ttft => one(ttft::of(request)),
-            Self::Tpot => one(tpot::of(request)),
-            Self::Itl => itl::of(request),
-            Self::E2el => vec![e2el::of(request)],
+            Self::Ttft => one(ttft(request)),
+            Self::Tpot => one(tpot(request)),
+            Self::Itl => itl(request),
+            Self::E2el => vec![e2el(request)],
         }
     }
 

@@ -5,8 +5,6 @@
 
 use serde_json::{Map, Value};
 
-use super::finding::Finding;
-use record::metric::peak_in_flight;
 use record::{ServeRequest, TokenCount, is_bounded};
 
 /// Requests from lists.
@@ -122,12 +120,4 @@ fn latencies(map: &Map<String, Value>) -> Option<Lists> {
         requests,
         clocked: false,
     })
-}
-
-/// A peak in flight that counts whole seconds: clients of vLLM 0.13 to 0.33 give up to twice as many as there were at an instant.
-pub(super) fn peak_by_second(map: &Map<String, Value>, lists: &Lists) -> Option<Finding> {
-    let said = map.get("max_concurrent_requests")?.as_f64()?;
-    let own = peak_in_flight::of(&lists.requests).filter(|_| lists.clocked)?;
-    let own = f64::from(own);
-    (said > own).then_some(Finding::PeakBySecond { said, own })
 }

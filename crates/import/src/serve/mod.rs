@@ -1,8 +1,6 @@
 //! Serving results: ours, vLLM's and SGLang's JSON and printed blocks, and flat summaries such as evalscope's; and what in them
 //! contradicts what.
 
-mod across;
-mod agree;
 mod block;
 mod checks;
 mod conditions;
@@ -16,10 +14,9 @@ mod numbers;
 mod ours;
 mod read;
 mod result;
-mod run;
 mod throttle;
 
-pub use across::across;
+pub use checks::across;
 pub use conditions::Conditions;
 pub use finding::Finding;
 pub use flat::{VLLM_INVALID, VLLM_MADE_BY};
@@ -27,6 +24,5 @@ pub use host::Host;
 pub use keys::accepted_keys;
 pub use latency::Latency;
 pub use read::{read, read_all, read_one};
-pub use result::{Asked, Percentile, Said, ServeResult};
-pub use run::{ServeFormat, ServeRun, Spread};
+pub use result::{Asked, Said, ServeFormat, ServeResult, ServeRun, Spread};
 pub use throttle::{Throttle, throttle};

@@ -1,4 +1,5 @@
-//! The numbers of one object or printed block, by what their keys mean; and which keys nothing was taken from.
+//! The numbers of one object or printed block, by what their keys mean; which keys nothing was taken from, and whether what the file
+//! says twice agrees.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use super::conditions::TEXTS;
 use super::finding::Finding;
 use super::keys::{Field, LISTS, meaning};
 use super::latency::{Latency, Statistic};
+use super::result::{ServeFormat, ServeRun, float};
 use record::control;
 
 /// So far may two keys of one number lie apart.
@@ -16,8 +18,7 @@ const ALIKE: f64 = 1e-3;
 /// The numbers of a file.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// Each with its key, as the file spells it.
-    values: BTreeMap<Field, (String, f64)>,
+    values: BTreeMap<Field, f64>,
     is_client: bool,
     /// What the digits of the duration leave open, s.
     pub(super) duration_off_s: f64,
@@ -93,7 +94,7 @@ impl Numbers {
             self.duration_off_s = off(value, scale / 1e3);
         }
         let number = number * scale;
-        if let Some((_, known)) = self.values.get(&field) {
+        if let Some(known) = self.values.get(&field) {
             if (known - number).abs() > ALIKE * known.abs() {
                 self.findings.push(Finding::FiguresDiffer {
                     figure: control::shortened(&key),
@@ -103,12 +104,12 @@ impl Numbers {
             }
             return;
         }
-        self.values.insert(field, (key, number));
+        self.values.insert(field, number);
     }
 
     /// A number; times in ms, and the duration, too.
     pub(super) fn get(&self, field: Field) -> Option<f64> {
-        self.values.get(&field).map(|(_, value)| *value)
+        self.values.get(&field).copied()
     }
 
     /// A whole number.
@@ -128,16 +129,12 @@ impl Numbers {
         self.get(Field::Time(latency, statistic))
     }
 
-    /// All statistics of times, with their keys: of each metric the mean, then from the least to the largest.
-    pub(super) fn times(&self) -> impl Iterator<Item = (Latency, Statistic, &str, f64)> {
-        self.values
-            .iter()
-            .filter_map(|(field, (key, value))| match field {
-                Field::Time(latency, statistic) => {
-                    Some((*latency, *statistic, key.as_str(), *value))
-                }
-                _ => None,
-            })
+    /// The metrics of which there is a statistic.
+    pub(super) fn timed(&self) -> impl Iterator<Item = Latency> {
+        self.values.keys().filter_map(|field| match field {
+            Field::Time(latency, _) => Some(*latency),
+            _ => None,
+        })
     }
 }
 
@@ -152,4 +149,58 @@ fn off(value: &Value, unit_s: f64) -> f64 {
         Some((_, digits)) => 0.5 * 10f64.powi(-i32::try_from(digits.len()).unwrap_or(0)),
     };
     unit_s * unit.min(0.1 * seconds)
+}
+
+/// How far figures that must agree may lie apart, such as completed over duration and the rate that the file gives.
+pub(super) const AGREE: f64 = 0.05;
+
+/// Figures that are not what others of the file make them.
+pub(super) fn figures(numbers: &Numbers, run: &ServeRun) -> Vec<Finding> {
+    let off = AGREE + numbers.duration_off_s / run.duration_s;
+    let each = |total: Option<u64>| total.map(|total| float(total) / float(run.completed.max(1)));
+    let per_s = |total: Option<u64>| total.map(|total| float(total) / run.duration_s);
+    let counted = numbers
+        .get(Field::Completed)
+        .and(numbers.get(Field::Failed))
+        .and(run.failed);
+    let sent = counted
+        .filter(|_| run.format == ServeFormat::Summary)
+        .map(|failed| float(failed) + float(run.completed));
+    let pairs = [
+        (
+            "requests_per_s",
+            Field::RequestsPerS,
+            Some(run.requests_per_s),
+            off,
+        ),
+        ("requests sent", Field::Sent, sent, 0.0),
+        (
+            "output tokens each",
+            Field::OutputEach,
+            each(run.output_tokens),
+            off,
+        ),
+        (
+            "prompt tokens each",
+            Field::InputEach,
+            each(run.input_tokens),
+            off,
+        ),
+        (
+            "prompt tokens/s",
+            Field::InputPerS,
+            per_s(run.input_tokens),
+            off,
+        ),
+    ];
+    let told = pairs
+        .into_iter()
+        .filter_map(|(name, field, own, off)| Some((name, numbers.get(field)?, own?, off)));
+    let other = told.filter(|(_, said, own, off)| (said - own).abs() > off * own + 0.005);
+    let other = other.map(|(name, said, own, _)| Finding::FiguresDiffer {
+        figure: name.to_owned(),
+        said,
+        own,
+    });
+    other.collect()
 }

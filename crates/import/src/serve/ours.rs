@@ -2,9 +2,7 @@
 
 use super::conditions::Conditions;
 use super::finding::Finding;
-use super::latency::Latency;
-use super::result::{Asked, Percentile, Said, ServeResult};
-use super::run::{ServeFormat, ServeRun, Spread};
+use super::result::{Asked, Said, ServeFormat, ServeResult, ServeRun, Spread};
 use crate::error::ImportError;
 use record::control;
 use record::metric::decode_gap;
@@ -13,23 +11,18 @@ use stats::distribution_pooled;
 
 /// The result in a record.
 pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, ImportError> {
-    let unusable = |why: String| ImportError::Unusable {
-        origin: origin.to_owned(),
-        why,
-    };
     let Payload::Serve(serve) = &record.payload else {
         let kind = record.payload.kind();
-        return Err(unusable(format!(
-            "holds {kind}; give a record of tplens serve run"
-        )));
+        let why = format!("holds {kind}; give a record of tplens serve run");
+        return Err(ImportError::unusable(origin, why));
     };
     let (Some(target), Some(load)) = (&serve.target, &serve.load) else {
-        return Err(unusable(
-            "ends before its first request; run it again".to_owned(),
-        ));
+        let why = "ends before its first request; run it again";
+        return Err(ImportError::unusable(origin, why));
     };
     let Some(summary) = &serve.summary else {
-        return Err(unusable(without_summary(&serve.requests)));
+        let why = without_summary(&serve.requests);
+        return Err(ImportError::unusable(origin, why));
     };
     let run = ServeRun {
         origin: origin.to_owned(),
@@ -57,20 +50,6 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
             .and_then(|limit| decode_gap(&serve.requests, limit)),
         conditions: Conditions::of_record(record, serve),
     };
-    let of_metrics = [
-        &summary.ttft_ms,
-        &summary.tpot_ms,
-        &summary.itl_ms,
-        &summary.e2el_ms,
-    ];
-    let p90 = Latency::ALL.into_iter().zip(of_metrics);
-    let p90 = p90.filter_map(|(latency, of)| {
-        Some(Percentile {
-            latency,
-            percent: 90.0,
-            ms: of.as_ref()?.p90?,
-        })
-    });
     Ok(ServeResult {
         run,
         asked: Asked {
@@ -85,9 +64,7 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         said: Said {
             output_tokens_per_s: summary.output_tokens_per_s,
             total_tokens_per_s: summary.total(),
-            peak_output_tokens_per_s: summary.peak_output_tokens_per_s,
             peak_in_flight: summary.peak_in_flight.map(f64::from),
-            percentiles: p90.collect(),
             ..Said::default()
         },
         requests: serve.requests.clone(),
@@ -157,6 +134,7 @@ pub(super) fn spread(distribution: &Distribution) -> Spread {
         median: Some(distribution.median),
         min: Some(distribution.min),
         max: Some(distribution.max),
+        p90: distribution.p90,
         p99: distribution.p99,
     }
 }

@@ -5,12 +5,10 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::block::{self, Printed};
-use super::result::ServeResult;
-use super::run::ServeRun;
+use super::result::{ServeResult, ServeRun};
 use super::{checks, flat, ours};
 use crate::error::ImportError;
-use crate::fields::{parse, refuse_broken};
-use crate::source::Source;
+use crate::source::{Source, parse, refuse_broken};
 use record::Record;
 use record::control;
 
@@ -39,13 +37,11 @@ pub fn read_one(path: &Path) -> Result<(ServeResult, Option<Box<Record>>), Impor
     match (results.pop(), found.pop()) {
         (Some(one), Some(Found::Record(record))) if results.is_empty() => Ok((one, Some(record))),
         (Some(one), _) if results.is_empty() => Ok((one, None)),
-        _ => Err(ImportError::Unusable {
-            origin,
-            why: format!(
-                "holds {} results; give a file that holds one",
-                results.len() + 1
-            ),
-        }),
+        _ => {
+            let count = results.len() + 1;
+            let why = format!("holds {count} results; give a file that holds one");
+            Err(ImportError::unusable(&origin, why))
+        }
     }
 }
 
@@ -89,10 +85,8 @@ fn opened(path: &Path) -> Result<(String, Vec<Found>), ImportError> {
 
 fn found(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
     if text.trim().is_empty() {
-        return Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why: "is empty; run the benchmark again, or give the file that it wrote".to_owned(),
-        });
+        let why = "is empty; run the benchmark again, or give the file that it wrote";
+        return Err(ImportError::unusable(origin, why));
     }
     let object = |value| match value {
         Value::Object(map) => Ok(Found::Json(map)),
@@ -118,13 +112,13 @@ fn of_lines(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
     if first.is_some_and(|first| first.is_object()) {
         let object = |(index, line): (usize, &str)| match parse(line) {
             Some(Value::Object(map)) => Ok(Found::Json(map)),
-            _ => Err(ImportError::Unusable {
-                origin: origin.to_owned(),
-                why: format!(
+            _ => {
+                let why = format!(
                     "is one JSON value a line, and line {} is none: the file is cut or mixed; give it as the benchmark wrote it",
                     index + 1
-                ),
-            }),
+                );
+                Err(ImportError::unusable(origin, why))
+            }
         };
         return lines().map(object).collect();
     }
@@ -151,8 +145,5 @@ impl Found {
 }
 
 fn unknown(origin: &str) -> ImportError {
-    ImportError::Unknown {
-        origin: origin.to_owned(),
-        looked_for: LOOKED_FOR,
-    }
+    ImportError::unknown(origin, LOOKED_FOR)
 }

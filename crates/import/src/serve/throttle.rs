@@ -33,11 +33,8 @@ pub fn throttle(record: &Record, origin: &str) -> Option<Throttle> {
     let readings = machine.lines.iter().filter_map(|line| match line {
         MonitorLine::Sample(sample) => {
             let told = sample.values.throttle.as_deref()?;
-            let reading = Reading {
-                told,
-                clock_mhz: sample.values.sm_clock_mhz,
-            };
-            Some((machine.at_ms(sample.answered_ns), reading))
+            let at_ms = machine.at_ms(sample.answered_ns);
+            Some((at_ms, (told, sample.values.sm_clock_mhz)))
         }
         _ => None,
     });
@@ -45,12 +42,8 @@ pub fn throttle(record: &Record, origin: &str) -> Option<Throttle> {
     counted(loaded.map(|(_, reading)| reading), origin.to_owned())
 }
 
-/// What a monitor read of one device.
-#[derive(Debug, Clone, Copy)]
-struct Reading<'a> {
-    told: &'a [String],
-    clock_mhz: Option<u32>,
-}
+/// What held a device down at a reading, and its clock, MHz.
+type Reading<'a> = (&'a [String], Option<u32>);
 
 fn counted<'a>(readings: impl Iterator<Item = Reading<'a>>, origin: String) -> Option<Throttle> {
     let mut found = Throttle {
@@ -61,7 +54,7 @@ fn counted<'a>(readings: impl Iterator<Item = Reading<'a>>, origin: String) -> O
         clock_mhz: None,
     };
     let (mut sum_mhz, mut clocks) = (0.0, 0.0);
-    for Reading { told, clock_mhz } in readings {
+    for (told, clock_mhz) in readings {
         found.readings += 1;
         let is_idle = !told.is_empty() && told.iter().all(|reason| reason == IDLE);
         if let Some(clock) = clock_mhz.filter(|_| !is_idle) {
@@ -91,10 +84,7 @@ mod tests {
         let hot = ["idle".to_owned(), "hardware thermal slowdown".to_owned()];
         let readings: [(&[String], u32); 4] =
             [(&[], 1900), (&idle, 210), (&hot, 1500), (&hot, 1500)];
-        let readings = readings.map(|(told, clock)| Reading {
-            told,
-            clock_mhz: Some(clock),
-        });
+        let readings = readings.map(|(told, clock)| (told, Some(clock)));
         let found = counted(readings.into_iter(), "run".to_owned()).unwrap();
         assert_eq!((found.readings, found.slowed), (4, 2));
         // Without the one in which it had nothing to do: (1900 + 2 * 1500) / 3 = 1633.3.

@@ -1,30 +1,14 @@
-//! The metrics of a serving benchmark, one file each: formula, unit, source and the function that works it out.
+//! The metrics of a serving benchmark: a table of their definitions, and the functions that work them out.
 
-mod chunks;
 pub mod decode_gap;
-mod definition;
-pub mod e2el;
-pub mod e2el_intended;
-pub mod goodput;
-pub mod in_flight;
-pub mod itl;
-pub mod itl_per_token;
-pub mod lengths;
-pub mod little;
-pub mod output_throughput;
-pub mod peak_in_flight;
-pub mod peak_output;
-pub mod queue_time;
-pub mod request_throughput;
+mod request;
+mod run;
 pub mod step_class;
-pub mod total_throughput;
-pub mod tpot;
-pub mod ttfc;
-pub mod ttft;
+mod table;
 
-pub use definition::Metric;
-
-pub use chunks::tokens_of_chunks;
+pub use request::*;
+pub use run::*;
+pub use table::*;
 
 #[cfg(test)]
 mod tests;

@@ -3,24 +3,8 @@
 //! With chunked prefill a step that also works on somebody's prompt takes several times as long as a decode step. Where most
 //! steps are such, TPOT is the duration of a prefill chunk and says little about decoding.
 
-use super::{Metric, tokens_of_chunks, ttft};
+use super::{tokens_of_chunks, ttft};
 use crate::ServeRequest;
-
-/// The definition for pure decode steps.
-/// Source: tplens.
-pub const DECODE: Metric = Metric {
-    name: "TPOT, decode steps",
-    unit: "ms",
-    formula: "sum of a request's gaps without another one's prefill / tokens that came with them, one value a request",
-};
-
-/// The definition for mixed steps.
-/// Source: tplens; as seen by the client, so waiting in the server's queue is taken for prefill.
-pub const MIXED: Metric = Metric {
-    name: "TPOT, mixed with prefill",
-    unit: "ms",
-    formula: "the same over gaps with it: another request was sent by the first tenth of the gap and had no token by its middle",
-};
 
 /// Part of a gap at its beginning within which a request may be sent and still be in its step: instants of one step differ by
 /// how long the server takes to write them all.
@@ -95,7 +79,7 @@ struct Prefills(Vec<(f64, f64)>);
 impl Prefills {
     fn of(requests: &[ServeRequest]) -> Self {
         // A request that never had a token was not in prefill until it was given up: no longer than the slowest that had one.
-        let slowest = requests.iter().filter_map(ttft::of).fold(0.0, f64::max);
+        let slowest = requests.iter().filter_map(ttft).fold(0.0, f64::max);
         let mut spans: Vec<(f64, f64)> = requests
             .iter()
             .map(|request| {

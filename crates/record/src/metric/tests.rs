@@ -29,82 +29,75 @@ fn whole_reply() -> ServeRequest {
 fn a_streamed_request_has_all_four() {
     let request = streamed(Some(4));
     // 1050 - 1000.
-    assert_eq!(ttft::of(&request), Some(50.0));
+    assert_eq!(ttft(&request), Some(50.0));
     // (1110 - 1050) / (4 - 1): the 8 ms until the stream closed belong to no token.
-    assert_eq!(tpot::of(&request), Some(20.0));
+    assert_eq!(tpot(&request), Some(20.0));
     // 1070 - 1050, 1090 - 1070, 1110 - 1090.
-    assert_eq!(itl::of(&request), [20.0, 20.0, 20.0]);
+    assert_eq!(itl(&request), [20.0, 20.0, 20.0]);
     // 1110 - 1000, so that TPOT = (E2EL - TTFT) / (tokens - 1) holds: (110 - 50) / 3 = 20.
-    assert_eq!(e2el::of(&request), 110.0);
+    assert_eq!(e2el(&request), 110.0);
 }
 
 #[test]
 fn several_tokens_in_a_chunk_change_tpot_and_not_itl() {
     // 13 tokens in 4 chunks: (1110 - 1050) / (13 - 1) = 5, while chunks still come every 20 ms.
     let request = streamed(Some(13));
-    assert_eq!(tpot::of(&request), Some(5.0));
-    assert_eq!(itl::of(&request), [20.0, 20.0, 20.0]);
+    assert_eq!(tpot(&request), Some(5.0));
+    assert_eq!(itl(&request), [20.0, 20.0, 20.0]);
 }
 
 #[test]
 fn tpot_is_undefined_where_it_would_be_a_guess() {
-    assert_eq!(tpot::of(&streamed(Some(1))), None);
-    assert_eq!(tpot::of(&streamed(Some(0))), None);
-    assert_eq!(tpot::of(&streamed(None)), None);
+    assert_eq!(tpot(&streamed(Some(1))), None);
+    assert_eq!(tpot(&streamed(Some(0))), None);
+    assert_eq!(tpot(&streamed(None)), None);
     // All tokens in one chunk: 0 ms would be a number about the network, not about the tokens.
     let mut burst = streamed(Some(4));
     burst.token_chunks_ms.truncate(1);
-    assert_eq!(tpot::of(&burst), None);
-    assert_eq!(itl::of(&burst), Vec::<f64>::new());
+    assert_eq!(tpot(&burst), None);
+    assert_eq!(itl(&burst), Vec::<f64>::new());
 }
 
 #[test]
 fn a_reply_that_was_not_streamed_has_a_latency_only() {
     let request = whole_reply();
-    assert_eq!((ttft::of(&request), tpot::of(&request)), (None, None));
-    assert!(itl::of(&request).is_empty());
+    assert_eq!((ttft(&request), tpot(&request)), (None, None));
+    assert!(itl(&request).is_empty());
     // 1118 - 1000.
-    assert_eq!(e2el::of(&request), 118.0);
-}
-
-#[test]
-fn rates_are_over_the_whole_duration() {
-    // 64 requests of 256 tokens in 32 s: 2 req/s, 16,384 / 32 = 512 tok/s.
-    assert_eq!(request_throughput::of(64, 32.0), 2.0);
-    assert_eq!(output_throughput::of(16_384, 32.0), 512.0);
+    assert_eq!(e2el(&request), 118.0);
 }
 
 #[test]
 fn requests_in_flight_follow_from_how_long_each_was_held() {
     // Three requests held 118 ms each within 0.236 s: 3 * 118 / 236 = 1.5.
     let requests = vec![streamed(None), whole_reply(), streamed(Some(4))];
-    assert!((in_flight::of(&requests, 0.236) - 1.5).abs() < 1e-12);
+    assert!((in_flight(&requests, 0.236) - 1.5).abs() < 1e-12);
 }
 
 #[test]
 fn the_first_chunk_and_the_queue_count_from_sending_and_from_the_schedule() {
     let mut request = streamed(Some(4));
-    assert_eq!((ttfc::of(&request), queue_time::of(&request)), (None, None));
+    assert_eq!((ttfc(&request), queue_time(&request)), (None, None));
     request.first_chunk_ms = Some(1003.0);
     request.intended_ms = Some(900.0);
     // 1003 - 1000, 1000 - 900, and 100 + (1110 - 1000).
-    assert_eq!(ttfc::of(&request), Some(3.0));
-    assert_eq!(queue_time::of(&request), Some(100.0));
-    assert_eq!(e2el_intended::of(&request), Some(210.0));
+    assert_eq!(ttfc(&request), Some(3.0));
+    assert_eq!(queue_time(&request), Some(100.0));
+    assert_eq!(e2el_intended(&request), Some(210.0));
 }
 
 #[test]
 fn a_gap_is_shared_among_the_tokens_that_end_it() {
-    assert_eq!(itl_per_token::of(&streamed(Some(4))), [20.0, 20.0, 20.0]);
+    assert_eq!(itl_per_token(&streamed(Some(4))), [20.0, 20.0, 20.0]);
     // Seven tokens in four chunks, and nobody tells which: no value.
-    assert!(itl_per_token::of(&streamed(Some(7))).is_empty());
+    assert!(itl_per_token(&streamed(Some(7))).is_empty());
     // One, four, one, one: 20 / 4 four times, then 20 twice; TPOT is (1110 - 1050) / 6 = 10.
     let told = ServeRequest {
         chunk_tokens: vec![1, 4, 1, 1],
         ..streamed(Some(7))
     };
-    assert_eq!(itl_per_token::of(&told), [5.0, 5.0, 5.0, 5.0, 20.0, 20.0]);
-    assert_eq!(tpot::of(&told), Some(10.0));
+    assert_eq!(itl_per_token(&told), [5.0, 5.0, 5.0, 5.0, 20.0, 20.0]);
+    assert_eq!(tpot(&told), Some(10.0));
 }
 
 #[test]
@@ -116,15 +109,12 @@ fn the_peak_counts_tokens_and_not_chunks() {
         output_tokens: Some(output_tokens),
         ..ServeRequest::default()
     };
-    assert_eq!(peak_output::of(&[request(vec![], 5)]), Some(3.0));
+    assert_eq!(peak_output(&[request(vec![], 5)]), Some(3.0));
     // 1 + 4 + 4 = 9 and later 4 + 4 + 4 = 12.
-    assert_eq!(
-        peak_output::of(&[request(vec![1, 4, 4, 4, 4], 17)]),
-        Some(12.0)
-    );
+    assert_eq!(peak_output(&[request(vec![1, 4, 4, 4, 4], 17)]), Some(12.0));
     // Twenty tokens and nobody tells which: four each, 12.
-    assert_eq!(peak_output::of(&[request(vec![], 20)]), Some(12.0));
-    assert_eq!(peak_output::of(&[whole_reply()]), None);
+    assert_eq!(peak_output(&[request(vec![], 20)]), Some(12.0));
+    assert_eq!(peak_output(&[whole_reply()]), None);
 }
 
 #[test]
@@ -141,14 +131,8 @@ fn the_peak_in_flight_is_that_of_an_instant() {
         held(10.0, 20.0),
         held(12.0, 22.0),
     ];
-    assert_eq!(peak_in_flight::of(&requests), Some(2));
-    assert_eq!(peak_in_flight::of(&[]), None);
-}
-
-#[test]
-fn littles_law_is_throughput_times_latency() {
-    // 4 requests/s that take 2.5 s each: 10 in flight.
-    assert_eq!(little::of(4.0, 2500.0), 10.0);
+    assert_eq!(peak_in_flight(&requests), Some(2));
+    assert_eq!(peak_in_flight(&[]), None);
 }
 
 #[test]
@@ -166,23 +150,14 @@ fn a_goal_that_cannot_be_judged_is_not_kept_nor_missed() {
         (goals(None, Some(19.0), None), Some(false)),
         (goals(None, None, Some(109.0)), Some(false)),
     ] {
-        assert_eq!(goodput::keeps(&request, &of), kept, "{of:?}");
+        assert_eq!(keeps(&request, &of), kept, "{of:?}");
     }
     let first = goals(Some(50.0), None, None);
-    assert_eq!(goodput::keeps(&whole_reply(), &first), None);
-    assert_eq!(goodput::good(&[&request, &whole_reply()], &first), None);
-    assert_eq!(goodput::good(&[&request], &first), Some(1));
+    assert_eq!(keeps(&whole_reply(), &first), None);
+    assert_eq!(good(&[&request, &whole_reply()], &first), None);
+    assert_eq!(good(&[&request], &first), Some(1));
     // One token has no time per output token after the first, and keeps any.
     let mut single = streamed(Some(1));
     single.token_chunks_ms.truncate(1);
-    assert_eq!(
-        goodput::keeps(&single, &goals(None, Some(1.0), None)),
-        Some(true)
-    );
-}
-
-#[test]
-fn both_kinds_of_token_make_the_total() {
-    // (1000 + 200) / 4.
-    assert_eq!(total_throughput::of(1000, 200, 4.0), 300.0);
+    assert_eq!(keeps(&single, &goals(None, Some(1.0), None)), Some(true));
 }

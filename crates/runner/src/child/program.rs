@@ -13,7 +13,7 @@ use record::exit;
 use super::watcher::{LADDER, LADDER_AT_ONCE, STEP};
 use crate::deadline::{ProgressDeadline, Silence};
 use crate::interrupt::{Interrupt, Signal};
-use crate::worker::{Event, LineSink, Worker, WorkerError, WorkerSpec, last_line};
+use crate::worker::{Event, LineSink, Worker, WorkerError, WorkerSpec, last_line, own_file};
 
 /// How often it is looked whether a program makes progress.
 const LOOK: Duration = Duration::from_millis(500);
@@ -79,11 +79,7 @@ pub enum ProgramError {
 /// # Errors
 /// The system does not tell this program's own file.
 pub fn tplens() -> Result<PathBuf, ProgramError> {
-    let own = std::env::current_exe().map_err(ProgramError::Own)?;
-    // A build that replaces the file must not end a run that is under way; the kernel still has the old one.
-    if !own.exists() {
-        return Ok(PathBuf::from("/proc/self/exe"));
-    }
+    let own = own_file().map_err(ProgramError::Own)?;
     // An old name may be a copy and no link.
     let beside = own.with_file_name("tplens");
     Ok(if beside.is_file() { beside } else { own })

@@ -24,7 +24,7 @@ use signal_hook::{flag, low_level};
 
 use super::tied::become_tied;
 use crate::processes::{self, Process};
-use crate::worker::{Ladder, PARENT_VARIABLE, readable};
+use crate::worker::{Ladder, PARENT_VARIABLE, own_file, readable};
 
 /// A hidden first argument of a program: watch over the server command that follows.
 pub(crate) const SERVER: &str = "__server";
@@ -170,14 +170,7 @@ struct Watched {
 
 impl Watched {
     fn start(words: impl Iterator<Item = OsString>) -> io::Result<Self> {
-        let own = std::env::current_exe()?;
-        // A build that replaces the file must not end a run that is under way.
-        let own = if own.exists() {
-            own
-        } else {
-            "/proc/self/exe".into()
-        };
-        let child = Command::new(own)
+        let child = Command::new(own_file()?)
             .arg(TIED)
             .args(words)
             .env(PARENT_VARIABLE, std::process::id().to_string())

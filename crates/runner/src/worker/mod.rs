@@ -11,6 +11,7 @@ mod wire;
 pub use self::answer::Unanswered;
 pub use self::ladder::{Ending, Ladder};
 pub(crate) use self::poll::readable;
+pub(crate) use self::process::own_file;
 pub use self::process::{Event, PARENT_VARIABLE, Worker, WorkerError, WorkerSpec};
 pub use self::pump::LineSink;
 pub use self::tail::{TAIL_BYTES, last_line};

@@ -67,15 +67,20 @@ impl WorkerSpec {
         name: impl Into<String>,
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<WorkerSpec> {
-        let file = std::env::current_exe()?;
-        // A build that replaces the file must not end a run that is under way; the kernel still has the old one.
-        let program = if file.exists() {
-            file
-        } else {
-            PathBuf::from("/proc/self/exe")
-        };
-        Ok(WorkerSpec::new(name, program, arguments))
+        Ok(WorkerSpec::new(name, own_file()?, arguments))
     }
+}
+
+/// This program's own file.
+///
+/// Fails where the system does not tell it.
+pub(crate) fn own_file() -> io::Result<PathBuf> {
+    let file = std::env::current_exe()?;
+    // A build that replaces the file must not end a run that is under way; the kernel still has the old one.
+    Ok(match file.exists() {
+        true => file,
+        false => PathBuf::from("/proc/self/exe"),
+    })
 }
 
 /// What happened to a worker since the last look.
@@ -129,15 +134,7 @@ pub enum WorkerError {
         /// The worker's name.
         name: String,
     },
-    /// The message has no JSON form.
-    #[error("message to worker {name} has no json form: {source}")]
-    Encode {
-        /// The worker's name.
-        name: String,
-        /// The serializer's reason.
-        source: serde_json::Error,
-    },
-    /// The pipe to it failed.
+    /// The message has no JSON form, or the pipe to it failed.
     #[error("writing to worker {name} failed: {source}")]
     Write {
         /// The worker's name.
@@ -240,14 +237,15 @@ impl Worker {
     /// Sends one message, which the worker reads from its inbox.
     ///
     /// # Errors
-    /// `Gone` where it has exited, `Stuck` where it does not read for 5 s, `Encode` or `Write` otherwise. After
+    /// `Gone` where it has exited, `Stuck` where it does not read for 5 s, `Write` otherwise. After
     /// `Stuck` part of the line may have been written: the worker can only be ended.
     pub fn send(&mut self, message: &impl Serialize) -> Result<(), WorkerError> {
         let name = || self.name.clone();
-        let mut line = serde_json::to_vec(message).map_err(|source| WorkerError::Encode {
+        let failed = |source: io::Error| WorkerError::Write {
             name: name(),
             source,
-        })?;
+        };
+        let mut line = serde_json::to_vec(message).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let Some(stdin) = &self.stdin else {
             return Err(WorkerError::Gone { name: name() });
@@ -269,12 +267,7 @@ impl Worker {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                     return Err(WorkerError::Gone { name: name() });
                 }
-                Err(source) => {
-                    return Err(WorkerError::Write {
-                        name: name(),
-                        source,
-                    });
-                }
+                Err(error) => return Err(failed(error)),
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ pub(super) enum Transport {
     Unknown,
 }
 
-/// The way of the first arm.
+/// The way that the library told.
 pub(super) fn transport(collectives: &Collectives) -> Transport {
     let Some(facts) = collectives.transports.first() else {
         return Transport::Unknown;
@@ -101,7 +101,7 @@ const FILLS_A_LINK: u64 = 1 << 20;
 /// `All-reduce: 13.0 us at 8 KiB; bus bandwidth 4.68 GB/s at 1.96 MiB.`
 pub(super) fn floor_and_bandwidth(rows: &[Row<'_>]) -> Option<String> {
     let mode = headline_mode(rows);
-    let timed = |row: &&Row<'_>| row.series.mode == mode && row.series.arm == rows[0].series.arm;
+    let timed = |row: &&Row<'_>| row.series.mode == mode;
     let all: Vec<(&Row<'_>, f64)> = rows
         .iter()
         .filter(timed)
@@ -114,7 +114,7 @@ pub(super) fn floor_and_bandwidth(rows: &[Row<'_>]) -> Option<String> {
         false => all.first()?.0.series.kind,
     };
     let (smallest, us) = of_kind(kind).min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let rate = |(row, us): &(&Row<'_>, f64)| row.first().bus_gb_per_s(*us);
+    let rate = |(row, us): &(&Row<'_>, f64)| row.point.bus_gb_per_s(*us);
     let fastest = of_kind(kind).max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     let name = words(kind);
     let floor = format!(
@@ -177,7 +177,7 @@ pub(super) fn findings(collectives: &Collectives, rows: &[Row<'_>]) -> Vec<Item>
                 words(larger.series.kind),
                 ByteCount(larger.bytes_per_rank),
                 ByteCount(smaller.bytes_per_rank),
-                larger.first().mode
+                larger.point.mode
             ));
         }
         let is_hidden = |row: &&Row<'_>| row.time().is_some_and(|time| !time.is_above_zero());

@@ -72,7 +72,7 @@ fn answer(
     tone: Tone,
 ) -> Vec<String> {
     let is_measured =
-        |row: &Row<'_>| matches!(row.first().outcome, CollectiveOutcome::Measured { .. });
+        |row: &Row<'_>| matches!(row.point.outcome, CollectiveOutcome::Measured { .. });
     if !rows.iter().any(is_measured) {
         return vec!["Nothing was measured; the reasons are below.".to_owned()];
     }

@@ -3,8 +3,7 @@
 use record::calls::{Row, chosen};
 use record::unit::ByteCount;
 use record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectivePath, Collectives,
-    PlannedCollective, PlannedStep,
+    CallMode, CollectiveKind, CollectivePath, Collectives, PlannedCollective, PlannedStep,
 };
 
 use super::found::{Transport, capital, headline_mode, ms, transport, words};
@@ -140,8 +139,6 @@ fn find<'r, 'a>(
         (row.series.kind, row.bytes_per_rank, row.series.ranks)
             == (collective.kind, collective.bytes_per_rank, step.tp)
             && row.series.engine.is_some() == by_engine
-            && row.series.placement == BufferPlacement::OutOfPlace
-            && row.series.cache == BufferCache::Hot
     };
     let row = rows.iter().find(is_it)?;
     let time = row.time()?;

@@ -20,7 +20,7 @@ struct Line<'a> {
 
 /// One line for each point, a header line first. Newer columns stand behind older ones.
 pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
-    let columns: [Column<Line<'_>>; 30] = [
+    let columns: [Column<Line<'_>>; 26] = [
         ("op", |of| of.point.kind.to_string()),
         ("ranks", |of| of.point.ranks.to_string()),
         ("element", |of| of.point.element.to_string()),
@@ -62,11 +62,7 @@ pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
         }),
         ("run", |of| run(of.record)),
         ("simulated", |of| simulated(of.record)),
-        ("placement", |of| word_of(Some(&of.point.placement))),
-        ("cache", |of| word_of(Some(&of.point.cache))),
         ("engine", |of| shown(of.point.engine.as_ref())),
-        ("arm", |of| shown(of.point.arm.as_ref())),
-        ("launch", |of| of.point.launch.to_string()),
         ("chosen", |of| shown(of.chosen.as_ref())),
         ("p50", |of| of.percentile(0.5)),
         ("p90", |of| of.percentile(0.9)),
@@ -84,7 +80,7 @@ pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
     // In the order in which they were measured.
     let lines = collectives.points.iter().map(|point| {
         let mut of_rows = rows.iter().zip(&chosen);
-        let of_row = of_rows.find(|(row, _)| row.points.iter().any(|it| std::ptr::eq(*it, point)));
+        let of_row = of_rows.find(|(row, _)| std::ptr::eq(row.point, point));
         Line {
             record,
             collectives,
@@ -118,9 +114,8 @@ impl<'a> Line<'a> {
     }
 
     fn above_zero(&self) -> Option<f64> {
-        let time = self.sound()?;
-        let low = time.interval.map(|interval| interval.low);
-        calls::is_above_zero(time.value, low).then_some(time.value)
+        let time = self.sound().filter(|time| time.is_above_zero())?;
+        Some(time.value)
     }
 
     /// Of calls, not of means over many of them.

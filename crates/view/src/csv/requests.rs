@@ -1,7 +1,7 @@
 //! A serving benchmark as one line a request, units in the head; what is not known is empty.
 
 use super::cell::{Column, run, shown, simulated, table, word_of};
-use record::metric::{e2el, e2el_intended, itl, queue_time, tpot, ttfc, ttft};
+use record::metric;
 use record::{Payload, Record, Serve, ServeRequest};
 
 struct Line<'a> {
@@ -23,18 +23,18 @@ pub fn requests(record: &Record) -> Option<String> {
         ("intended (ms)", |of| shown(of.request.intended_ms)),
         ("sent (ms)", |of| of.request.sent_ms.to_string()),
         ("ended (ms)", |of| of.request.ended_ms.to_string()),
-        ("queue (ms)", |of| of.latency(queue_time::of)),
-        ("TTFC (ms)", |of| of.latency(ttfc::of)),
-        ("TTFT (ms)", |of| of.latency(ttft::of)),
-        ("TPOT (ms)", |of| of.latency(tpot::of)),
+        ("queue (ms)", |of| of.latency(metric::queue_time)),
+        ("TTFC (ms)", |of| of.latency(metric::ttfc)),
+        ("TTFT (ms)", |of| of.latency(metric::ttft)),
+        ("TPOT (ms)", |of| of.latency(metric::tpot)),
         ("largest ITL (ms)", |of| {
-            of.latency(|request| itl::of(request).into_iter().reduce(f64::max))
+            of.latency(|request| metric::itl(request).into_iter().reduce(f64::max))
         }),
         ("E2EL (ms)", |of| {
-            of.latency(|request| Some(e2el::of(request)))
+            of.latency(|request| Some(metric::e2el(request)))
         }),
         ("E2EL from intended (ms)", |of| {
-            of.latency(e2el_intended::of)
+            of.latency(metric::e2el_intended)
         }),
         ("input (tokens)", |of| shown(of.request.input_tokens)),
         ("cached (tokens)", |of| shown(of.request.cached_tokens)),

@@ -2,10 +2,7 @@
 
 use super::cell::{Column, run, shown, simulated, table};
 use crate::serve::{distributions, summary};
-use record::metric::{
-    Metric, goodput, in_flight, output_throughput, peak_in_flight, peak_output, request_throughput,
-    total_throughput,
-};
+use record::metric;
 use record::{Distribution, Record, Serve, ServeLoad, ServeSummary};
 use stats::Interval;
 
@@ -87,8 +84,9 @@ impl Line<'_> {
 fn values(of: &ServeSummary) -> Vec<(String, &'static str, f64)> {
     let count = |name: &str, count: u32| Some((name.to_owned(), "requests", f64::from(count)));
     let tokens = |name: &str, count: Option<u64>| Some((name.to_owned(), "tokens", count? as f64));
-    let rate =
-        |metric: Metric, value: Option<f64>| Some((metric.name.to_owned(), metric.unit, value?));
+    let rate = |metric: metric::Metric, value: Option<f64>| {
+        Some((metric.name.to_owned(), metric.unit, value?))
+    };
     let kinds = of.failures.iter();
     let kinds = kinds.map(|(kind, of)| count(&format!("Failed requests, {kind}"), *of));
     let peak = of.peak_in_flight.map(f64::from);
@@ -102,13 +100,13 @@ fn values(of: &ServeSummary) -> Vec<(String, &'static str, f64)> {
         Some(("Duration".to_owned(), "s", of.duration_s)),
         tokens("Input tokens", of.input_tokens),
         tokens("Output tokens", of.output_tokens),
-        rate(request_throughput::METRIC, Some(of.requests_per_s)),
-        rate(output_throughput::METRIC, of.output_tokens_per_s),
-        rate(peak_output::METRIC, of.peak_output_tokens_per_s),
-        rate(total_throughput::METRIC, of.total_tokens_per_s),
-        rate(goodput::METRIC, of.goodput_per_s),
-        rate(peak_in_flight::METRIC, peak),
-        rate(in_flight::METRIC, Some(of.mean_in_flight)),
+        rate(metric::REQUEST_THROUGHPUT, Some(of.requests_per_s)),
+        rate(metric::OUTPUT_THROUGHPUT, of.output_tokens_per_s),
+        rate(metric::PEAK_OUTPUT, of.peak_output_tokens_per_s),
+        rate(metric::TOTAL_THROUGHPUT, of.total_tokens_per_s),
+        rate(metric::GOODPUT, of.goodput_per_s),
+        rate(metric::PEAK_IN_FLIGHT, peak),
+        rate(metric::IN_FLIGHT, Some(of.mean_in_flight)),
     ])
     .flatten()
     .collect()

@@ -75,12 +75,12 @@ impl VllmMetric {
     fn values(self, request: &ServeRequest) -> Vec<f64> {
         let one = |value: Option<f64>| value.into_iter().collect();
         match self {
-            Self::Ttft => one(ttft::of(request)),
-            Self::Tpot => one(tpot::of(request)),
-            Self::Itl => itl::of(request),
-            Self::E2el => vec![e2el::of(request)],
-            Self::ClientQueueTime => one(queue_time::of(request)),
-            Self::E2elIncludingClientQueue => one(e2el_intended::of(request)),
+            Self::Ttft => one(ttft(request)),
+            Self::Tpot => one(tpot(request)),
+            Self::Itl => itl(request),
+            Self::E2el => vec![e2el(request)],
+            Self::ClientQueueTime => one(queue_time(request)),
+            Self::E2elIncludingClientQueue => one(e2el_intended(request)),
         }
     }
 }

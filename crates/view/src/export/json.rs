@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::form::{Statistics, VllmForm, begun};
 use super::{ExportError, date};
-use record::metric::{e2el, itl, peak_output, queue_time, ttft};
+use record::metric;
 use record::{Arrivals, Record, ServeRequest};
 
 /// The record in vLLM's keys, with lists of all requests in the order of completion.
@@ -52,7 +52,7 @@ pub fn vllm_json(record: &Record, form: &VllmForm) -> Result<Value, ExportError>
             "request_goodput": summary.goodput_per_s,
             "output_throughput": summary.output_tokens_per_s,
             "total_token_throughput": summary.total(),
-            "max_output_tokens_per_s": peak_output::of(requests),
+            "max_output_tokens_per_s": metric::peak_output(requests),
             "max_concurrent_requests": summary.peak_in_flight,
             // Seconds of audio per second: there is no audio.
             "rtfx": 0.0,
@@ -122,15 +122,15 @@ const ALWAYS: usize = 2;
 /// The lists, times in seconds. A failed request has its error, and `null` for the rest; texts are not kept and so `null`, too.
 /// Starts count from the run's first instant, where vLLM's count from one that it does not tell.
 const LISTS: [List; 9] = [
-    ("latencies", |of| seconds(succeeded(of).map(e2el::of))),
-    ("queue_times", |of| seconds(queue_time::of(of))),
+    ("latencies", |of| seconds(succeeded(of).map(metric::e2el))),
+    ("queue_times", |of| seconds(metric::queue_time(of))),
     ("input_lens", |of| json!(of.input_tokens)),
     ("output_lens", |of| {
         json!(succeeded(of).and_then(|of| of.output_tokens))
     }),
-    ("ttfts", |of| seconds(succeeded(of).and_then(ttft::of))),
+    ("ttfts", |of| seconds(succeeded(of).and_then(metric::ttft))),
     ("itls", |of| {
-        let gaps = itl::of(of).into_iter();
+        let gaps = metric::itl(of).into_iter();
         gaps.map(|gap| seconds(Some(gap))).collect()
     }),
     ("start_times", |of| seconds(Some(of.sent_ms))),

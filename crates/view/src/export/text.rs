@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::ExportError;
 use super::form::{Statistics, VllmForm, begun};
-use record::metric::peak_output;
+use record::metric;
 use record::{Arrivals, Record};
 
 /// Width of the block.
@@ -42,7 +42,7 @@ pub fn vllm_text(record: &Record, form: &VllmForm) -> Result<String, ExportError
     }
     let output = summary.output_tokens_per_s;
     block.number("Output token throughput (tok/s):", output);
-    let peak = peak_output::of(&serve.requests);
+    let peak = metric::peak_output(&serve.requests);
     block.number("Peak output token throughput (tok/s):", peak);
     let peak = summary.peak_in_flight.map(f64::from);
     block.number("Peak concurrent requests:", peak);

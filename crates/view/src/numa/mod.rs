@@ -143,9 +143,7 @@ fn findings(numa: &Numa) -> Vec<Item> {
         }
         HostMemoryOutcome::Measured { .. } => None,
     });
-    let left_out = numa.host_left_out.iter();
-    let left_out = left_out.map(|why| format!("Host memory by CPUs not measured: {why}"));
-    let host: Vec<String> = host.chain(left_out).collect();
+    let host: Vec<String> = host.collect();
     missing(&without)
         .chain(first_of(Tone::Warning, "node-unproven", &unproven))
         .chain(first_of(Tone::Warning, "not-measured", &host))

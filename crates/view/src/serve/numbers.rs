@@ -1,9 +1,6 @@
 //! The numbers of a run in the order in which they are shown.
 
-use record::metric::{
-    Metric, e2el, e2el_intended, itl, itl_per_token, lengths, queue_time, step_class, tpot, ttfc,
-    ttft,
-};
+use record::metric;
 use record::{Distribution, Serve, ServeSummary, summarise};
 
 /// The summary; of a run that was broken off that of the requests that ended.
@@ -15,20 +12,20 @@ pub(crate) fn summary(serve: &Serve) -> Option<ServeSummary> {
 }
 
 /// vLLM's metrics in its order, then ours.
-pub(crate) fn distributions(of: &ServeSummary) -> Vec<(Metric, &Distribution)> {
+pub(crate) fn distributions(of: &ServeSummary) -> Vec<(metric::Metric, &Distribution)> {
     let all = [
-        (ttft::METRIC, &of.ttft_ms),
-        (tpot::METRIC, &of.tpot_ms),
-        (itl::METRIC, &of.itl_ms),
-        (e2el::METRIC, &of.e2el_ms),
-        (ttfc::METRIC, &of.ttfc_ms),
-        (itl_per_token::METRIC, &of.itl_per_token_ms),
-        (step_class::DECODE, &of.tpot_decode_ms),
-        (step_class::MIXED, &of.tpot_mixed_ms),
-        (queue_time::METRIC, &of.queue_ms),
-        (e2el_intended::METRIC, &of.e2el_intended_ms),
-        (lengths::INPUT, &of.input_lengths),
-        (lengths::OUTPUT, &of.output_lengths),
+        (metric::TTFT, &of.ttft_ms),
+        (metric::TPOT, &of.tpot_ms),
+        (metric::ITL, &of.itl_ms),
+        (metric::E2EL, &of.e2el_ms),
+        (metric::TTFC, &of.ttfc_ms),
+        (metric::ITL_PER_TOKEN, &of.itl_per_token_ms),
+        (metric::TPOT_DECODE, &of.tpot_decode_ms),
+        (metric::TPOT_MIXED, &of.tpot_mixed_ms),
+        (metric::QUEUE_TIME, &of.queue_ms),
+        (metric::E2EL_INTENDED, &of.e2el_intended_ms),
+        (metric::INPUT_LENGTH, &of.input_lengths),
+        (metric::OUTPUT_LENGTH, &of.output_lengths),
     ];
     let known = all.into_iter();
     let known = known.filter_map(|(metric, spread)| Some((metric, spread.as_ref()?)));
@@ -36,17 +33,17 @@ pub(crate) fn distributions(of: &ServeSummary) -> Vec<(Metric, &Distribution)> {
 }
 
 /// The same without what says nothing that another does not.
-pub(super) fn telling(of: &ServeSummary) -> Vec<(Metric, &Distribution)> {
+pub(super) fn telling(of: &ServeSummary) -> Vec<(metric::Metric, &Distribution)> {
     let mut all = distributions(of);
     let mean = |of: &Option<Distribution>| of.as_ref().map(|of| of.mean);
     let n = |of: &Option<Distribution>| of.as_ref().map(|of| of.n);
     all.retain(|(metric, spread)| match *metric {
         // Where every first chunk holds a token, this is TTFT again.
-        ttfc::METRIC => mean(&of.ttft_ms).is_none_or(|first| spread.mean < first),
+        metric::TTFC => mean(&of.ttft_ms).is_none_or(|first| spread.mean < first),
         // Chunks of one token each have the same values twice.
-        itl_per_token::METRIC => n(&of.itl_ms) != Some(spread.n),
-        step_class::DECODE => of.mixed_part.is_some_and(|part| part > 0.0),
-        lengths::INPUT | lengths::OUTPUT => spread.min < spread.max,
+        metric::ITL_PER_TOKEN => n(&of.itl_ms) != Some(spread.n),
+        metric::TPOT_DECODE => of.mixed_part.is_some_and(|part| part > 0.0),
+        metric::INPUT_LENGTH | metric::OUTPUT_LENGTH => spread.min < spread.max,
         _ => true,
     });
     all

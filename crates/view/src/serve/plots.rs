@@ -1,6 +1,6 @@
 //! Pictures of one run: distributions over requests, and tokens over time.
 
-use record::metric::{tpot, ttft};
+use record::metric;
 use record::{Serve, ServeRequest, ServeSummary};
 
 use crate::document::Block;
@@ -63,8 +63,8 @@ fn steps(title: String, (across, up): (Axis, Axis), name: String, points: Vec<Pl
 pub(super) fn distributions(serve: &Serve) -> Vec<Block> {
     let completed = || serve.requests.iter().filter(|one| one.error.is_none());
     let plots = [
-        ecdf("TTFT", completed().filter_map(ttft::of).collect()),
-        ecdf("TPOT", completed().filter_map(tpot::of).collect()),
+        ecdf("TTFT", completed().filter_map(metric::ttft).collect()),
+        ecdf("TPOT", completed().filter_map(metric::tpot).collect()),
     ];
     plots.into_iter().flatten().collect()
 }

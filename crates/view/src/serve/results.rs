@@ -41,8 +41,8 @@ pub fn results(results: &[(Option<String>, ServeResult)], refused: &[String]) ->
     });
     findings.extend(own);
     let all: Vec<ServeResult> = results.iter().map(|(_, one)| one.clone()).collect();
-    findings.extend(across(&all).iter().map(|found| item(None, found)));
-    let is_small = |code| ["value-not-taken", "prompt-lengths"].contains(&code);
+    findings.extend(across(&all).map(|found| item(None, &found)));
+    let is_small = |code| code == "value-not-taken";
     findings.sort_by_key(|item| (item.tone != Tone::Bad, item.code.is_some_and(is_small)));
     let tone = match findings.iter().map(|item| item.tone).next() {
         None => Tone::Good,
@@ -222,7 +222,7 @@ fn spreads(results: &[(Option<String>, ServeResult)]) -> Section {
                 significant(spread.mean),
                 range(spread.mean_interval),
                 maybe(spread.median),
-                maybe(one.p90(latency)),
+                maybe(spread.p90),
                 maybe(spread.p99),
             ]);
         }

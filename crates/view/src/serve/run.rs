@@ -1,6 +1,6 @@
 //! The document of one run of ours.
 
-use record::metric::in_flight;
+use record::metric;
 use record::{Arrivals, Distribution, Goals, Record, Serve, ServeLoad, ServeSummary, Status};
 
 use super::numbers::{summary, telling};
@@ -214,7 +214,7 @@ fn rates(serve: &Serve, summary: &ServeSummary) -> Section {
 
 fn definitions(summary: &ServeSummary) -> Section {
     let metrics = telling(summary).into_iter().map(|(metric, _)| metric);
-    let metrics = metrics.chain([in_flight::METRIC]);
+    let metrics = metrics.chain([metric::IN_FLIGHT]);
     let metrics = metrics.map(|metric| format!("{}: {}", metric.name, metric.formula));
     let intervals = "95% intervals of means: bootstrap over requests; p90 needs 20 values, p99 200";
     let counts = [

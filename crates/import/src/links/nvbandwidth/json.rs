@@ -1,4 +1,4 @@
-//! The JSON of nvbandwidth (`-j`), and what we write in its form.
+//! The JSON of nvbandwidth (`-j`).
 //!
 //! Its defects, v0.8: an error adds a second entry of the test's name and leaves the first one `Running`; the three matrices
 //! of a test of both ways stand below each other in one; the minimum counts absent cells as zero. Minimum, maximum, average
@@ -10,8 +10,7 @@ use serde_json::{Map, Value};
 
 use super::matrix::{Matrix, trouble};
 use crate::error::ImportError;
-use crate::links::trouble::TroubleKind;
-use crate::links::value::{LinkFacts, LinkFile};
+use crate::links::value::{LinkFacts, LinkFile, TroubleKind};
 use record::control::replaced;
 
 /// The key that holds everything.
@@ -42,10 +41,6 @@ fn from_brace(text: &str) -> Option<&str> {
 /// Reads a file.
 pub(in crate::links) fn file(text: &str, origin: &str) -> Result<LinkFile, ImportError> {
     let json = from_brace(text).unwrap_or(text);
-    let unusable = |why: String| ImportError::Unusable {
-        origin: origin.to_owned(),
-        why,
-    };
     let value = serde_json::Deserializer::from_str(json)
         .into_iter::<Value>()
         .next()
@@ -55,10 +50,8 @@ pub(in crate::links) fn file(text: &str, origin: &str) -> Result<LinkFile, Impor
         .and_then(|value| value.get(TITLE))
         .and_then(Value::as_object)
         .ok_or_else(|| {
-            unusable(format!(
-                "begins as nvbandwidth's JSON and is cut off or broken, {} lines in; give its whole output",
-                json.lines().count()
-            ))
+            let lines = json.lines().count();
+            ImportError::unusable(origin, format!("begins as nvbandwidth's JSON and is cut off or broken, {lines} lines in; give its whole output"))
         })?;
     let mut file = head(root, origin);
     let tests = root
@@ -87,9 +80,8 @@ pub(in crate::links) fn file(text: &str, origin: &str) -> Result<LinkFile, Impor
         trouble(&mut file, TroubleKind::Failed, None, &words);
     }
     if file.values.is_empty() && file.troubles.is_empty() {
-        return Err(unusable(
-            "holds no test; run nvbandwidth again, or give its whole output".to_owned(),
-        ));
+        let why = "holds no test; run nvbandwidth again, or give its whole output";
+        return Err(ImportError::unusable(origin, why));
     }
     Ok(file)
 }
@@ -105,7 +97,6 @@ fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
     LinkFile {
         origin: origin.to_owned(),
         made_by: made_by(text_of(root, "version").as_deref()),
-        simulated: None,
         host: lines().find_map(host).map(replaced),
         backend: Some("cuda".to_owned()),
         driver: text_of(root, "Driver Version"),
@@ -120,15 +111,11 @@ fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
     }
 }
 
-/// Who wrote it: a version that begins with our program's name is ours, up to the mark of a simulated machine.
+/// Who wrote it.
 pub(super) fn made_by(version: Option<&str>) -> String {
-    match version {
-        Some(version) if version.starts_with("p2p-bw") => {
-            version.split(',').next().unwrap_or(version).to_owned()
-        }
-        Some(version) => format!("nvbandwidth {version}"),
-        None => "nvbandwidth".to_owned(),
-    }
+    version.map_or("nvbandwidth".to_owned(), |version| {
+        format!("nvbandwidth {version}")
+    })
 }
 
 /// `CUDA 12.8` of 12080, as CUDA_VERSION in cuda.h counts.
@@ -144,23 +131,14 @@ fn text_of(root: &Map<String, Value>, key: &str) -> Option<String> {
 pub(super) fn facts(line: &str) -> Option<LinkFacts> {
     let (number, rest) = line.split_once(": ")?;
     let ordinal = number.trim().parse().ok()?;
-    let address = rest
-        .split('(')
-        .skip(1)
-        .find_map(|part| part.split(')').next()?.parse().ok());
-    let name = match address {
-        // The name may hold parentheses itself, the address is the first of them that is one.
-        Some(_) => rest
-            .match_indices(" (")
-            .find(|(at, _)| {
-                let inside = &rest[at + 2..];
-                inside
-                    .split(')')
-                    .next()
-                    .is_some_and(|text| text.parse::<topology::PciAddress>().is_ok())
-            })
-            .map_or(rest, |(at, _)| &rest[..at]),
-        None => rest.split(": (").next().unwrap_or(rest),
+    // The name may hold parentheses itself, the address is the first of them that is one.
+    let found = rest.match_indices(" (").find_map(|(at, _)| {
+        let inside = rest[at + 2..].split(')').next()?;
+        Some((&rest[..at], inside.parse().ok()?))
+    });
+    let (name, address) = match found {
+        Some((name, address)) => (name, Some(address)),
+        None => (rest.split(": (").next().unwrap_or(rest), None),
     };
     Some(LinkFacts {
         ordinal,

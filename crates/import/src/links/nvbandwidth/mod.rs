@@ -2,5 +2,4 @@
 
 pub(super) mod json;
 mod matrix;
-pub(super) mod table;
 pub(super) mod text;

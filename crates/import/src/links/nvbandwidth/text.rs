@@ -5,8 +5,7 @@
 use super::json::{facts, interface, made_by};
 use super::matrix::{Matrix, trouble};
 use crate::error::ImportError;
-use crate::links::trouble::TroubleKind;
-use crate::links::value::LinkFile;
+use crate::links::value::{LinkFile, TroubleKind};
 use record::Endpoint;
 use record::control::replaced;
 
@@ -62,11 +61,8 @@ pub(in crate::links) fn file(text: &str, origin: &str) -> Result<LinkFile, Impor
         trouble(&mut reader.file, TroubleKind::File, None, words);
     }
     if reader.file.values.is_empty() && reader.matrices == 0 && !reader.is_whole {
-        return Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why: "is nvbandwidth's text and ends before its first matrix; give its whole output"
-                .to_owned(),
-        });
+        let why = "is nvbandwidth's text and ends before its first matrix; give its whole output";
+        return Err(ImportError::unusable(origin, why));
     }
     Ok(reader.file)
 }
