@@ -203,6 +203,5 @@ fn picture(of: &Slope) -> Option<Plot> {
             line(fitted, fit.slope.mid),
             line(planned, f64::from(of.planned)),
         ],
-        ..Plot::default()
     })
 }
