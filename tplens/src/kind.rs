@@ -1,8 +1,9 @@
 //! Which command knows a file: `show` and `compare` ask the file, so that nobody has to.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use import::ImportError;
 use record::Payload;
@@ -22,8 +23,10 @@ pub(crate) enum Kind {
     EngineLog,
     /// What a tool says of a machine's topology.
     Topology,
-    /// A load, or what is none of the others.
+    /// A load.
     Load,
+    /// None of these.
+    Unknown,
 }
 
 impl Kind {
@@ -62,7 +65,7 @@ impl Kind {
             Ok(text) if topology::captured::read(&String::from_utf8_lossy(&text)).is_ok() => {
                 Self::Topology
             }
-            _ => Self::Load,
+            _ => Self::Unknown,
         }
     }
 
@@ -75,7 +78,7 @@ impl Kind {
             Self::Transfers => ["kv", "--from"],
             Self::EngineLog => ["serve", "engine-log"],
             Self::Topology => ["topo", "--from"],
-            Self::Load => ["serve", "show"],
+            Self::Load | Self::Unknown => ["serve", "show"],
         }
     }
 
@@ -85,9 +88,52 @@ impl Kind {
             Self::Links => ["p2p", "compare"],
             Self::Collectives => ["allreduce", "compare"],
             Self::Report => ["accept", "compare"],
-            Self::Transfers | Self::EngineLog | Self::Topology | Self::Load => ["serve", "compare"],
+            _ => ["serve", "compare"],
         }
     }
+
+    /// What it is of.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Links => "links",
+            Self::Collectives => "collectives",
+            Self::Report => "an acceptance",
+            Self::Transfers => "transfers",
+            Self::EngineLog => "a server's log",
+            Self::Topology => "a topology",
+            Self::Load => "serving",
+            Self::Unknown => "an unknown kind",
+        }
+    }
+}
+
+/// Files by which the folder of a result is known.
+const RESULTS: [&str; 5] = [
+    "record.json",
+    "journal.jsonl",
+    "report.json",
+    "study.json",
+    "settings.json",
+];
+
+/// The results in a folder, the newest first.
+pub(crate) fn parts(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let mut parts: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    parts.retain(|part| RESULTS.iter().any(|file| part.join(file).is_file()));
+    let changed = |part: &PathBuf| part.metadata().and_then(|of| of.modified()).ok();
+    parts.sort_by_key(|part| (Reverse(changed(part)), part.clone()));
+    parts
+}
+
+/// Whether a folder holds results of several kinds, of which there is no one table, as of several loads.
+pub(crate) fn is_of_several(folder: &Path) -> bool {
+    let is_load = |part: &PathBuf| {
+        record::load(part).is_ok_and(|record| matches!(record.payload, Payload::Serve(_)))
+    };
+    let is_one = RESULTS[..3].iter().any(|file| folder.join(file).is_file());
+    let is_study = folder.join("study.json").is_file();
+    !is_one && (is_study || !parts(folder).iter().all(is_load))
 }
 
 /// Whether a file is one of collective times, be it one that lacks what must be in it.

@@ -19,6 +19,9 @@ use record::exit;
 use crate::cli::{OWNERS, Own};
 use crate::kind::Kind;
 
+/// Results of a folder that are named.
+const NEWEST: usize = 3;
+
 fn main() -> ExitCode {
     // A worker of this program is started by its hidden word.
     let first = std::env::args_os().nth(1);
@@ -90,17 +93,19 @@ fn run(words: &[OsString]) -> u8 {
 fn own(command: Own, show: Show) -> u8 {
     match command {
         Own::Completions { shell } => cli::completions(shell),
-        Own::Show { path, .. } if path.join("study.json").is_file() => {
-            let folder = path.display();
-            let parts = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            let parts = parts.map(|part| part.path());
-            let part = parts
-                .filter(|part| part.join("record.json").is_file())
-                .min();
-            let part = part.map_or_else(String::new, |part| {
-                format!(", or name a part, such as {}", part.display())
-            });
-            say!("error: {folder} is the folder of a study: open {folder}/report.html{part}");
+        Own::Show { path, .. } if kind::is_of_several(&path) => {
+            let parts: Vec<String> = kind::parts(&path)
+                .iter()
+                .take(NEWEST)
+                .map(|part| part.display().to_string())
+                .collect();
+            let (folder, parts) = (path.display(), parts.join(", "));
+            let page = path.join("report.html");
+            let page = match page.is_file() {
+                true => format!("; its answer is the page {}", page.display()),
+                false => String::new(),
+            };
+            say!("error: {folder} is a folder of results: show one of them, such as {parts}{page}");
             exit::USAGE
         }
         Own::Show { path, .. } if is_explanation(&path) => {
@@ -113,7 +118,15 @@ fn own(command: Own, show: Show) -> u8 {
             exit::USAGE
         }
         Own::Show { path, more } => handed_on(Kind::of(&path).show(), &[&path], &more, show),
-        Own::Compare { a, b, more } => handed_on(Kind::of(&a).compare(), &[&a, &b], &more, show),
+        Own::Compare { a, b, more } => {
+            let kinds = [&a, &b].map(|path| Kind::of(path));
+            if kinds[0] != kinds[1] && !kinds.contains(&Kind::Unknown) {
+                let [of_a, of_b] = kinds.map(Kind::words);
+                say!("error: one is of {of_a}, the other of {of_b}: compare two of one kind");
+                return exit::USAGE;
+            }
+            handed_on(kinds[0].compare(), &[&a, &b], &more, show)
+        }
     }
 }
 

@@ -65,6 +65,11 @@ fn a_file_is_shown_by_the_command_that_knows_it() {
     let compared = ran("tplens", &["compare", file, file]);
     assert_eq!(compared, ran("tplens", &["p2p", "compare", file, file]));
     assert_eq!(compared.status.code(), Some(0));
+    let serving = "golden/inputs/case2-tp1.json";
+    let mixed = ran("tplens", &["compare", serving, file]);
+    assert_eq!(mixed.status.code(), Some(2));
+    let said = String::from_utf8(mixed.stderr).unwrap();
+    assert!(said.contains("serving") && said.contains("links"), "{said}");
 }
 
 #[test]

@@ -52,13 +52,12 @@ pub enum Verdict {
     NotJudged,
 }
 
-/// The verdict on B/A, of which more is better or less; `noise` is what two runs of one setting differ by beyond the threshold.
+/// The verdict on B/A, of which more is better or less: its whole interval lies beyond the threshold, or within it.
 #[must_use]
 pub fn judge_by(
     ratio: f64,
     interval: Option<Interval>,
     more_is_better: bool,
-    noise: f64,
     Threshold(threshold): Threshold,
 ) -> Verdict {
     let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low, interval.high));
@@ -66,7 +65,7 @@ pub fn judge_by(
         return Verdict::Same;
     }
     let beyond = match interval {
-        Some(_) => threshold + noise,
+        Some(_) => threshold,
         None => threshold * WITHOUT_INTERVAL,
     };
     let (better, worse) = if more_is_better {
@@ -95,7 +94,7 @@ mod tests {
             high: ratio + half_width,
             level: 0.95,
         };
-        judge_by(ratio, Some(interval), more_is_better, 0.0, FIVE)
+        judge_by(ratio, Some(interval), more_is_better, FIVE)
     }
 
     #[test]
@@ -112,7 +111,7 @@ mod tests {
 
     #[test]
     fn without_an_interval_three_thresholds_are_needed() {
-        let of = |ratio| judge_by(ratio, None, true, 0.0, FIVE);
+        let of = |ratio| judge_by(ratio, None, true, FIVE);
         assert_eq!(of(0.96), Verdict::Same);
         assert_eq!(of(0.90), Verdict::Unclear);
         assert_eq!(of(0.84), Verdict::Regression);

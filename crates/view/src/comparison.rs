@@ -79,18 +79,16 @@ impl Compared<'_> {
         let percent = self.threshold.0 * 100.0;
         let head = match (is_worse, judged) {
             (true, _) if self.lost.is_empty() && count(Verdict::Faster) > worse => {
-                "B is faster in most, and worse in some"
+                "B is better in most, and worse in some"
             }
             (true, _) => "B is worse",
             (false, 0) => "Nothing could be compared",
             (false, _) => "B is not worse",
         };
-        let mut parts = vec![format!(
-            "{worse} of {judged} slower by more than {percent}%"
-        )];
+        let mut parts = vec![format!("{worse} of {judged} worse by more than {percent}%")];
         let further = [
-            (count(Verdict::Faster), "faster"),
-            (count(Verdict::Unclear), "within noise"),
+            (count(Verdict::Faster), "better"),
+            (count(Verdict::Unclear), "not told apart"),
             (self.lost.len(), "lost"),
             (self.untried.len(), "not tried"),
         ];
@@ -108,7 +106,7 @@ impl Compared<'_> {
         let mut next = Vec::new();
         if count(Verdict::Unclear) > 0 {
             next.push(Next::plain(
-                "Measure again with more samples: some lie within noise.",
+                "Measure again with more samples: some are not told apart.",
             ));
         }
         Document {
@@ -202,10 +200,10 @@ pub fn place(of: &str, bytes: Option<u64>) -> String {
 #[must_use]
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Regression => "REGRESSION",
-        Verdict::Unclear => "not told from noise",
-        Verdict::Same => "same",
-        Verdict::Faster => "faster",
+        Verdict::Regression => "worse",
+        Verdict::Unclear => "not told apart",
+        Verdict::Same => "the same",
+        Verdict::Faster => "better",
         Verdict::NotJudged => "not judged",
     }
 }

@@ -2,10 +2,11 @@
 //! loads, beside what a control differs by: what a narrower link costs, at which load.
 
 use import::serve::ServeResult;
+use program::compare::exit_code;
 use serde::Serialize;
 use stats::{Threshold, Verdict, judge_by, median};
 
-use super::comparison::{Comparison, compare};
+use super::comparison::{Comparison, Row, compare};
 use super::differences::{Difference, Grade};
 
 /// The last load of each band; a band begins after the one before it.
@@ -85,6 +86,20 @@ impl Cells {
         })
     }
 
+    /// The exit code: whether something is worse, and whether all was judged under one load.
+    pub(super) fn code(&self) -> u8 {
+        let is_slower = |band: &Band| band.verdict == Verdict::Regression;
+        let is_worse = match self.bands.is_empty() {
+            true => self.cells.iter().any(Comparison::is_worse),
+            false => self.bands.iter().any(is_slower),
+        };
+        let is_told = |row: &Row| !matches!(row.verdict, Verdict::Unclear | Verdict::NotJudged);
+        let is_told = |one: &Comparison| one.rows.iter().any(is_told);
+        let is_of_load = |one: &Comparison| one.has_worse() && !one.is_worse();
+        let is_conclusive = self.cells.iter().any(is_told) && !self.cells.iter().any(is_of_load);
+        exit_code(is_worse, is_conclusive)
+    }
+
     /// A metric's ratios with their loads.
     fn ratios(&self, metric: &str) -> Vec<(f64, f64)> {
         let valid = self.cells.iter().filter(|one| one.grade.is_some());
@@ -136,7 +151,7 @@ impl Cells {
                     floor,
                     beyond_machine,
                     verdict: match floor {
-                        None => judge_by(judged, None, false, 0.0, threshold),
+                        None => judge_by(judged, None, false, threshold),
                         Some(floor) if (judged - 1.0).abs() <= floor => Verdict::Same,
                         Some(_) if judged > 1.0 => Verdict::Regression,
                         Some(_) => Verdict::Faster,

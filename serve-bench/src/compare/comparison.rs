@@ -10,10 +10,6 @@ use super::differences::{Difference, Grade};
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 3;
 
-/// What two runs of one setting may differ by beyond the threshold (our choice: means of repeated runs on one quiet machine were
-/// seen some percent apart).
-const RUN_TO_RUN: f64 = 0.05;
-
 /// A server that completes this part of the requests that are offered keeps up with them.
 const KEEPS_UP: f64 = 0.9;
 
@@ -109,7 +105,7 @@ pub(super) fn compare(
             times: if is_rate { b / a } else { a / b },
             verdict: match grade {
                 None => Verdict::NotJudged,
-                Some(_) => judge_by(b / a, interval, is_rate, RUN_TO_RUN, threshold),
+                Some(_) => judge_by(b / a, interval, is_rate, threshold),
             },
         });
     }
@@ -161,10 +157,14 @@ impl Row {
 }
 
 impl Comparison {
-    /// The numbers with this verdict.
-    pub(super) fn count(&self, verdict: Verdict) -> usize {
-        let has = |row: &&Row| row.verdict == verdict;
-        self.rows.iter().filter(has).count()
+    /// Whether it is B that is worse, and not the load under which it ran.
+    pub(super) fn is_worse(&self) -> bool {
+        self.has_worse() && self.grade < Some(Grade::C)
+    }
+
+    /// Whether a number is worse; these come first.
+    pub(super) fn has_worse(&self) -> bool {
+        self.rows[0].verdict == Verdict::Regression
     }
 
     /// A metric that both have.

@@ -1,5 +1,6 @@
 //! The document of a comparison: that of every program, with what makes two serving results another load.
 
+use record::exit;
 use stats::Verdict;
 use view::comparison::{Compared, ComparedRow, verdict};
 use view::serve::{maybe, significant};
@@ -40,20 +41,22 @@ pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
     }
     .document();
     let answer = &mut document.answer;
-    answer.insert(0, headline(&comparison.headline));
+    let times = headline(&comparison.headline);
+    answer[0] = format!("{}: {times}", told(&comparison.rows));
     let next = match (comparison.grade, comparison.headline.interval) {
         (None, _) => {
             document.tone = Tone::Bad;
             let mut refusals = comparison.differences.iter().map(item);
             let refusal = refusals.find(|one| one.tone == Tone::Bad);
             let refusal = refusal.map_or_else(String::new, |one| one.text);
-            answer.truncate(1);
-            answer.insert(0, format!("Not comparable. {refusal}."));
+            *answer = vec![format!("Not comparable. {refusal}."), times];
             "measure both with the same model and load, without failed requests."
         }
         (Some(Grade::C), _) => {
-            let what = "Grade C: another load, or a client was the limit: the ratio is not of the servers alone.";
-            answer.push(what.to_owned());
+            if comparison.has_worse() {
+                document.tone = Tone::Warning;
+            }
+            answer[0].insert_str(0, "Grade C (another load, or a client was the limit): ");
             "measure both with the same lengths and load, and a client that keeps up."
         }
         (_, Some(_)) => "compare A with a second run of A: what differs there is run-to-run noise.",
@@ -71,7 +74,19 @@ pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
     document
 }
 
-/// How much faster B is, in a sentence.
+/// In how many figures B is what: the one verdict of a comparison.
+fn told<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
+    use Verdict as V;
+    let all: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
+    let parts = [V::Regression, V::Faster, V::Unclear, V::Same, V::NotJudged].map(|of| {
+        let count = all.iter().filter(|one| **one == of).count();
+        (count > 0).then(|| format!("{} in {count}", verdict(of)))
+    });
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("B is {} of {} figures", parts.join(", "), all.len())
+}
+
+/// How many times as fast B is.
 fn headline(of: &Row) -> String {
     let [a, b] = [of.a, of.b].map(significant);
     let certain = match of.interval {
@@ -85,16 +100,8 @@ fn headline(of: &Row) -> String {
         }
         None => "one run each, no interval".to_owned(),
     };
-    let verdict = match of.verdict {
-        Verdict::Faster => "B is faster",
-        Verdict::Regression => "B is slower",
-        Verdict::Same if of.interval.is_none() => "About the same",
-        Verdict::Same => "No difference",
-        Verdict::Unclear => "Within noise",
-        Verdict::NotJudged => "No verdict",
-    };
     format!(
-        "{verdict}: {:.2}x in {}, {a} to {b} {} ({certain}).",
+        "{:.2}x in {}, {a} to {b} {} ({certain}).",
         of.times, of.metric, of.unit
     )
 }
@@ -103,21 +110,10 @@ fn headline(of: &Row) -> String {
 pub(super) fn of_several(cells: &Cells) -> Document {
     let all = || cells.cells.iter();
     let times: Vec<f64> = all().map(|one| one.headline.times).collect();
-    let count = |verdict| all().filter(|one| one.headline.verdict == verdict).count();
-    let (faster, slower) = (count(Verdict::Faster), count(Verdict::Regression));
-    let (head, tone) = match (faster, slower) {
-        _ if all().all(|one| one.grade.is_none()) => ("Not comparable", Tone::Bad),
-        (0, 0) => ("No difference", Tone::Good),
-        (_, 0) => ("B is faster", Tone::Good),
-        (0, _) => ("B is slower", Tone::Bad),
-        _ => (
-            "B is faster at some loads and slower at others",
-            Tone::Warning,
-        ),
-    };
-    let mut answer = match cells.bands.is_empty() {
+    let answer = match cells.bands.is_empty() {
         true => vec![format!(
-            "{head}: {:.2}-{:.2}x in {}, median {:.2}x of {} loads.",
+            "{}: {:.2}-{:.2}x in {}, median {:.2}x of {} loads.",
+            told(all().flat_map(|one| &one.rows)),
             times.iter().copied().fold(f64::INFINITY, f64::min),
             times.iter().copied().fold(0.0, f64::max),
             all().next().map_or("", |one| one.headline.metric.as_str()),
@@ -126,11 +122,6 @@ pub(super) fn of_several(cells: &Cells) -> Document {
         )],
         false => METRICS.iter().filter_map(|of| band(cells, of)).collect(),
     };
-    answer.push(format!(
-        "{faster} faster, {slower} slower, {} the same or within noise, {} not comparable.",
-        count(Verdict::Same) + count(Verdict::Unclear),
-        count(Verdict::NotJudged)
-    ));
     // Each once, with how many loads have it.
     let mut findings: Vec<(Item, usize)> = Vec::new();
     for item in all().flat_map(|one| &one.differences).map(item) {
@@ -159,7 +150,11 @@ pub(super) fn of_several(cells: &Cells) -> Document {
     Document {
         title: "Serving results, load by load".to_owned(),
         simulated: simulated.next().map(|(a, b)| format!("{a} (A), {b} (B)")),
-        tone,
+        tone: match cells.code() {
+            exit::DONE => Tone::Good,
+            exit::REJECTED => Tone::Bad,
+            _ => Tone::Warning,
+        },
         answer,
         findings: findings.chain(left(cells)).collect(),
         next: Vec::new(),

@@ -12,16 +12,14 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use import::serve::read_all;
-use program::compare::{CompareFlags, exit_code};
+use program::compare::CompareFlags;
 use program::outputs;
 use program::say;
 use program::show::Show;
 use record::exit;
-use stats::Verdict;
 
 use crate::show;
-use cells::{Band, Cells, Named};
-use comparison::Comparison;
+use cells::{Cells, Named};
 
 /// More loads than this are shown in bands.
 const FEW: usize = 16;
@@ -29,9 +27,8 @@ const FEW: usize = 16;
 /// What to compare and how.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit 1 where B is worse, 3 where models differ, requests failed or nothing is certain. Grade A: one load, with intervals; \
-                  B: one run each without single requests; C: another load. Intervals are 95% over the requests of both runs; runs of one \
-                  setting differ by 5% more, which counts as noise."
+    after_help = "Exit 1 where B is worse, 3 where models or loads differ, requests failed or nothing is certain. Grade A: one load, with \
+                  intervals; B: one run each without single requests; C: another load. Intervals are 95% over the requests of both runs."
 )]
 pub(crate) struct CompareArgs {
     /// The baseline: a result folder, record.json or journal.jsonl of tplens serve; the JSON or the printed block of
@@ -105,19 +102,8 @@ fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
             (document, printed)
         }
     };
-    let judged = || cells.cells.iter().filter(|one| one.grade.is_some());
-    let is_slower = |band: &Band| band.verdict == Verdict::Regression;
-    let has_worse = |one: &Comparison| one.count(Verdict::Regression) > 0;
-    let is_worse = match cells.bands.is_empty() {
-        true => judged().any(has_worse),
-        false => cells.bands.iter().any(is_slower),
-    };
-    let is_clear = |one: &Comparison| one.count(Verdict::Unclear) < one.rows.len();
-    let code = match judged().count() {
-        0 => exit::INCONCLUSIVE,
-        _ => exit_code(is_worse, judged().any(is_clear)),
-    };
-    exit::fold([printed, show::page(args.html.as_deref(), &document), code])
+    let page = show::page(args.html.as_deref(), &document);
+    exit::fold([printed, page, cells.code()])
 }
 
 /// The results that a path names, as `FILE#2` the second of a file. Errors of the readers carry their sources' words already, so that

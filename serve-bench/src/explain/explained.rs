@@ -5,16 +5,18 @@ use std::path::Path;
 use ::explain::{By, DRAWS, Explanation, Inputs, Slope};
 use import::collectives;
 use program::Stop;
+use view::Document;
 
 use super::ablation;
 use super::deliver::SEED;
+use super::documents;
 use super::sources::Sources;
 
-/// What the files hold, and what comes of it.
+/// What comes of the files, with its document.
 pub(super) fn explained(
     sources: &Sources,
     slope: Option<&Slope>,
-) -> Result<(Inputs, Explanation), Stop> {
+) -> Result<(Document, Explanation), Stop> {
     let (inputs, ..) = sources.read().map_err(Stop::Usage)?;
     check_used(sources, slope.is_some(), &inputs).map_err(Stop::Usage)?;
     let asked: Result<Vec<_>, _> = sources.what_if.iter().map(|text| asked(text)).collect();
@@ -25,7 +27,9 @@ pub(super) fn explained(
         explanation = explanation.with_slope(slope.clone());
     }
     explanation.notes.extend(sources.note.clone());
-    Ok((inputs, explanation))
+    let mut document = documents::explanation(&inputs, &explanation);
+    document.findings.splice(0..0, sources.limited());
+    Ok((document, explanation))
 }
 
 /// Refuses what only an explanation of one GPU against several uses where something else is compared: nothing would come of it.

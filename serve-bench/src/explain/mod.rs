@@ -40,8 +40,7 @@ pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
         file => file.as_deref().map(ablation::read).transpose()?,
     };
     let sources = args.sources().map_err(Stop::Usage)?;
-    let (inputs, explanation) = explained(&sources, slope.as_ref())?;
-    let document = documents::explanation(&inputs, &explanation);
+    let (document, explanation) = explained(&sources, slope.as_ref())?;
     deliver(
         args,
         show,

@@ -8,9 +8,9 @@ use clap::Args;
 use import::collectives::{self, CallFile};
 use import::serve::{self, Throttle};
 use import::{ServeRun, trace};
-use program::say;
 use record::{Payload, ServerMachine};
 use tp_plan::ModelFacts;
+use view::{Item, Tone};
 
 use super::boxes::Machine;
 use super::case::CaseArgs;
@@ -66,6 +66,17 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// A line for each simulated result of which the load generator was the limit.
+    pub(super) fn limited(&self) -> Vec<Item> {
+        let serving = self.serving.iter().map(|(_, file)| file);
+        let item = |file: &PathBuf| {
+            let (result, _) = serve::read_one(file).ok()?;
+            let text = limited(file, result.invalid().next()?);
+            Some(Item::of(Tone::Warning, text).coded("client-limited"))
+        };
+        serving.chain(&self.half).filter_map(item).collect()
+    }
+
     /// Reads everything, each file once; with the slowest link of the box and the file that describes it, where they are known.
     ///
     /// # Errors
@@ -210,6 +221,11 @@ fn once_each<'a>(results: impl Iterator<Item = &'a ServeRun>) -> Result<(), Stri
     Ok(())
 }
 
+fn limited(file: &Path, reason: &str) -> String {
+    let file = file.display();
+    format!("{file} is not the server's: the load generator was the limit ({reason})")
+}
+
 /// What serving results say beside their times.
 #[derive(Default)]
 struct Beside {
@@ -224,16 +240,12 @@ impl Beside {
         let (result, record) = serve::read_one(file).map_err(|error| error.to_string())?;
         // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
         if let Some(reason) = result.invalid().next() {
-            let limited = format!(
-                "{} is not the server's: the load generator was the limit ({reason})",
-                file.display()
-            );
             if result.run.simulated.is_none() {
                 return Err(format!(
-                    "{limited}; measure it again on a client that keeps up"
+                    "{}; measure it again on a client that keeps up",
+                    limited(file, reason)
                 ));
             }
-            say!("note: {limited}");
         }
         let origin = &result.run.origin;
         let found = result.findings.iter().map(view::imported::words);

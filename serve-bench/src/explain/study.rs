@@ -10,7 +10,6 @@ use record::exit;
 use view::{Document, Section};
 
 use super::deliver::{PAGE, code, write};
-use super::documents;
 use super::explained::explained;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
@@ -66,8 +65,7 @@ pub(crate) fn of_study(
     let mut shown: Vec<(String, Document)> = Vec::new();
     let mut codes = Vec::new();
     for (name, heading, sources) in own.chain(pairs) {
-        let (inputs, explanation) = explained(&sources, None)?;
-        let document = documents::explanation(&inputs, &explanation);
+        let (document, explanation) = explained(&sources, None)?;
         let file = |kind: &str| folder.join(format!("explanation-{name}.{kind}"));
         json::write(&file("json"), &explanation)?;
         write(&file("html"), &document.html())?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use program::command_line::seconds;
-use program::seed_of_now;
+use program::{minutes, seed_of_now};
 use record::redacted_arguments;
 use runner::run::Step;
 use serde_json::{Value, json};
@@ -100,8 +100,17 @@ impl Search {
 /// Requests for each in flight, of a run at a concurrency.
 const ROUNDS: f64 = 4.0;
 
-/// Flags of `tplens serve run` of which a search knows no answer. What it sets itself is refused there as given twice.
-const OTHER_LOADS: [&str; 3] = ["--duration", "--ramp-up-strategy", "--no-stream"];
+/// Flags of `tplens serve run` that make another load than the search's.
+const OTHER_LOADS: [&str; 5] = [
+    "--duration",
+    "--ramp-up-strategy",
+    "--no-stream",
+    "--request-rate",
+    "--max-concurrency",
+];
+
+/// Flags of `tplens serve run` that every search sets.
+const ITS_OWN: [&str; 4] = ["--num-prompts", "--requests", "--seed", "--out"];
 
 impl SloArgs {
     /// What was searched, for its folder, where only the same search goes on; with the seed of the first run: of the command line, of
@@ -136,14 +145,16 @@ impl SloArgs {
     /// In words: what cannot be searched.
     pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let whole = self.search == Search::Concurrency;
-        let other = self.load.iter().find(|word| {
-            let flag = word.split('=').next().unwrap_or_default();
-            OTHER_LOADS.contains(&flag) || (flag == "--request-rate" && whole)
-        });
-        if let Some(word) = other {
-            return Err(format!(
-                "{word} after `--` is another load than the search's; leave it out"
-            ));
+        let [_, searched, _] = self.search.words();
+        for flag in self.load.iter().filter_map(|word| word.split('=').next()) {
+            if ITS_OWN.contains(&flag) || flag == searched {
+                return Err(format!("slo sets {flag} itself; leave it out"));
+            }
+            if OTHER_LOADS.contains(&flag) && !(flag == "--max-concurrency" && !whole) {
+                return Err(format!(
+                    "{flag} after `--` is another load than the search's; leave it out"
+                ));
+            }
         }
         let needed = f64::from(self.least_requests()) / self.window.as_secs_f64();
         let usual = match whole {
@@ -166,6 +177,18 @@ impl SloArgs {
             runs: self.runs as usize,
             whole,
         })
+    }
+
+    /// How long a search takes at most, where its arrivals say.
+    pub(super) fn expected(&self) -> String {
+        let runs = self.runs;
+        match self.search {
+            Search::Rate => {
+                let most = minutes(f64::from(runs) * self.window.as_secs_f64());
+                format!("at most {runs} runs, about {most}")
+            }
+            Search::Concurrency => format!("at most {runs} runs"),
+        }
     }
 
     /// Requests that each run needs at least.

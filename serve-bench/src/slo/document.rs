@@ -34,14 +34,18 @@ impl Answer {
     }
 }
 
-/// The document of a search that ended.
+/// The document of a search, as far as it is.
 pub(super) fn document(answer: &Answer, objectives: &[Objective]) -> Document {
     let is_cached = answer.runs.iter().any(|run| run.prefix_cache.is_some());
     let (tone, next) = match answer.found.outcome {
         Outcome::Found => (Tone::Good, None),
         Outcome::Always => (Tone::Good, Some(Next::plain("raise --start."))),
         Outcome::Never => (Tone::Bad, Some(Next::plain("lower --start."))),
-        Outcome::Wide | Outcome::Open => {
+        Outcome::Open => {
+            let next = Next::plain("the same command with this folder as --out resumes it.");
+            (Tone::Open, Some(next))
+        }
+        Outcome::Wide => {
             let next = Next::plain("raise --runs, or begin nearer with --start.");
             (Tone::Warning, Some(next))
         }
@@ -91,7 +95,9 @@ fn sentences(answer: &Answer) -> Vec<String> {
     let parts: Vec<String> = parts.collect();
     if !parts.is_empty() {
         let parts = parts.join(", ");
-        sentences.push(format!("Requests that keep every limit: {parts} {unit}."));
+        sentences.push(format!(
+            "Requests that keep every objective on a percentile: {parts} {unit}."
+        ));
     }
     sentences.extend(not.map(|run| format!("At {} {unit} it is {}.", run.at, run.verdict.words())));
     sentences

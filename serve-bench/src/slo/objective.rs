@@ -119,6 +119,11 @@ impl Objective {
             .all(|ms| *ms <= self.limit_ms)
     }
 
+    /// Whether its limit is one of single requests, as of a percentile, and not of their mean.
+    pub(super) fn is_of_requests(&self) -> bool {
+        self.statistic.1.is_some()
+    }
+
     /// Requests that a run needs at least for this to be decided.
     pub(super) fn least_requests(&self) -> u32 {
         self.statistic.2

@@ -12,7 +12,7 @@ use runner::run::complete;
 
 use super::args::{SCHEMA, SloArgs};
 use super::document::{Answer, document};
-use super::search::{Outcome, Verdict};
+use super::search::{Bounds, Outcome, Verdict};
 use super::verdict::Judged;
 use crate::json;
 use crate::planner::Asker;
@@ -35,7 +35,23 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     asker.in_folder(args.out.as_deref(), "slo", |folder| {
-        let answer = searched(args, folder, asker)?;
+        let bounds = args.bounds().map_err(Stop::Usage)?;
+        let [search, _, unit] = args.search.words();
+        let mut answer = Answer {
+            schema: SCHEMA,
+            simulated: None,
+            search,
+            unit,
+            slo: args.slo(),
+            found: bounds.found(&[]),
+            runs: Vec::new(),
+        };
+        let ended = searched(args, &bounds, (folder, &mut answer), asker);
+        // A search that a signal ends has its answer so far.
+        if ended.is_err() && (answer.runs.is_empty() || !matches!(ended, Err(Stop::Interrupted(_))))
+        {
+            return ended.map(|()| exit::DONE);
+        }
         let page = folder.join(PAGE);
         let document = document(&answer, &args.objectives);
         (asker.say)(&format!(
@@ -43,32 +59,28 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             folder.display(),
             page.display()
         ));
-        Ok(exit::fold([
+        let code = exit::fold([
             outputs::write(&page, Ok(document.html())),
             outputs::with_json(asker.show, &document, &answer, args.json.as_deref()),
             match answer.found.outcome {
                 Outcome::Found | Outcome::Never | Outcome::Always => exit::DONE,
                 Outcome::Wide | Outcome::ClientLimit | Outcome::Open => exit::INCONCLUSIVE,
             },
-        ]))
+        ]);
+        ended.map(|()| code)
     })
 }
 
 /// Makes the runs that are missing, until the search is done.
-fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, Stop> {
-    let bounds = args.bounds().map_err(Stop::Usage)?;
-    let (settings, seed) = args.settings(&bounds, &folder.join(SETTINGS));
+fn searched(
+    args: &SloArgs,
+    bounds: &Bounds,
+    (folder, answer): (&Path, &mut Answer),
+    asker: &Asker<'_>,
+) -> Result<(), Stop> {
+    let (settings, seed) = args.settings(bounds, &folder.join(SETTINGS));
     let mut run = asker.open(folder, ("a search", SETTINGS), &settings)?;
-    let [search, _, unit] = args.search.words();
-    let mut answer = Answer {
-        schema: SCHEMA,
-        simulated: None,
-        search,
-        unit,
-        slo: args.slo(),
-        found: bounds.found(&[]),
-        runs: Vec::new(),
-    };
+    (asker.say)(&args.expected());
     while let Some(at) = answer.found.next {
         let step = args.step(answer.runs.len(), at, seed);
         let made = run.step(&step)?.folder;
@@ -77,14 +89,14 @@ fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, 
             return Err(anyhow!("{} holds no load", made.display()).into());
         };
         let machine = record.header.simulated.map(|machine| machine.box_name);
-        answer.simulated = answer.simulated.or(machine);
+        answer.simulated = answer.simulated.take().or(machine);
         let named = (at, step.name);
         let judged = Judged::new(&args.objectives, named, &answer.runs, *serve);
         (asker.say)(&format!("  {}: {}", judged.verdict.words(), judged.detail));
         answer.runs.push(judged);
         let tries = answer.runs.iter().map(|run| (run.at, run.verdict));
         answer.found = bounds.found(&tries.collect::<Vec<(f64, Verdict)>>());
-        json::write(&folder.join(ANSWER), &answer)?;
+        json::write(&folder.join(ANSWER), answer)?;
     }
-    Ok(answer)
+    Ok(())
 }

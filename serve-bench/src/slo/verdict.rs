@@ -34,7 +34,8 @@ pub(super) struct Judged {
     pub(super) requests_per_s: f64,
     /// Output tokens per second.
     output_tokens_per_s: Option<f64>,
-    /// Part of the run's requests that keep every limit, 0 to 1; failed ones keep none.
+    /// Part of the run's requests that keep the limit of every objective on a percentile, 0 to 1, where there is one; failed ones
+    /// keep none.
     pub(super) attained: Option<f64>,
     /// Part of the run's prompt tokens that came from a prefix cache, 0 to 1, where it is a finding.
     pub(super) prefix_cache: Option<f64>,
@@ -115,8 +116,10 @@ impl Judged {
             None => decided(&seen, &by_run, succeeded.len(), of),
         };
         let summary = serve.summary.clone().unwrap_or_default();
+        let of_requests = objectives.iter().filter(|of| of.is_of_requests());
+        let of_requests: Vec<&Objective> = of_requests.collect();
         let keeps = |one: &ServeRequest| {
-            one.error.is_none() && objectives.iter().all(|of| of.is_kept_by(one))
+            one.error.is_none() && of_requests.iter().all(|of| of.is_kept_by(one))
         };
         let prefix_cache = serve.caveats.iter().find_map(|caveat| match caveat {
             Caveat::Serve {
@@ -140,7 +143,8 @@ impl Judged {
             failed: summary.failed,
             requests_per_s: summary.requests_per_s,
             output_tokens_per_s: summary.output_tokens_per_s,
-            attained: (!own.is_empty()).then(|| kept as f64 / own.len() as f64),
+            attained: (!own.is_empty() && !of_requests.is_empty())
+                .then(|| kept as f64 / own.len() as f64),
             prefix_cache,
             limit: Limit::of(&serve, verdict, &seen),
             verdict,
@@ -334,6 +338,9 @@ mod tests {
             (Verdict::NotSustained, "burst")
         );
         assert_eq!(found.attained, Some(1.0));
+        // A mean is none of single requests.
+        let found = judged(&["mean_ttft<=45s"], &[], serve(39_900.0, 40_000.0));
+        assert_eq!(found.attained, None);
     }
 
     #[test]

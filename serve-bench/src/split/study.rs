@@ -11,7 +11,7 @@ use import::serve::{self, Spread};
 use program::Stop;
 use program::command_line::time;
 use record::exit;
-use runner::run::{Needs, Step, set_aside};
+use runner::run::{Needs, Step, StepEnd, set_aside};
 use runner::server::ServerSpec;
 use serde::Serialize;
 use tp_plan::ModelFacts;
@@ -116,8 +116,10 @@ pub(super) struct Apart {
     pub(super) decided: Option<Verdict>,
     /// Metrics with a limit that are judged by their mean, because there are too few values for a 99th percentile.
     pub(super) by_mean: Vec<&'static str>,
-    /// Loads that did not end well, such as one whose client was the limit.
+    /// Loads that did not end well for another reason than the client.
     pub(super) doubted: Vec<String>,
+    /// Loads whose client was the limit.
+    pub(super) limited: Vec<String>,
 }
 
 impl ApartStudy<'_> {
@@ -139,10 +141,19 @@ impl ApartStudy<'_> {
         }
         run.expect(&steps);
         let ends = run.all(&steps)?;
-        let of_ends = steps.iter().zip(&ends);
-        let doubted = of_ends.filter(|(_, end)| end.code != exit::DONE);
-        let doubted = doubted.map(|(step, _)| step.name.clone()).collect();
-        let apart = self.answer(doubted).map_err(Stop::Usage)?;
+        // Nothing rests on the warm-up.
+        let of_ends = steps.iter().zip(&ends).skip(1);
+        let of_ends = of_ends.filter(|(_, end)| end.code != exit::DONE);
+        let is_limited = |end: &StepEnd| {
+            let read = serve::read_one(&end.folder);
+            read.is_ok_and(|(result, _)| result.invalid().next().is_some())
+        };
+        let (limited, doubted): (Vec<_>, Vec<_>) = of_ends.partition(|(_, end)| is_limited(end));
+        let [limited, doubted] = [limited, doubted].map(|steps| {
+            let names = steps.into_iter().map(|(step, _)| step.name.clone());
+            names.collect()
+        });
+        let apart = self.answer(doubted, limited).map_err(Stop::Usage)?;
         json::write(&self.folder.join(ANSWER), &apart)?;
         let document = apart.document(self.folder);
         let shown = asker.deliver(&document, self.folder, PAGE);
@@ -187,7 +198,7 @@ impl ApartStudy<'_> {
     }
 
     /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine.
-    fn steps(&self) -> Result<Vec<Step>, String> {
+    pub(crate) fn steps(&self) -> Result<Vec<Step>, String> {
         let args = self.args;
         let own = runner::child::tplens().map_err(|error| error.to_string())?;
         let mut words = vec![own.display().to_string()];
@@ -292,7 +303,7 @@ impl ApartStudy<'_> {
         Ok(load.step(named, (model.vocab, gpus), needs))
     }
 
-    fn answer(&self, doubted: Vec<String>) -> Result<Apart, String> {
+    fn answer(&self, doubted: Vec<String>, limited: Vec<String>) -> Result<Apart, String> {
         let args = self.args;
         let read = |name: &'static str, gpus: u32| {
             let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
@@ -372,6 +383,7 @@ impl ApartStudy<'_> {
             decided,
             by_mean,
             doubted,
+            limited,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use import::serve::Spread;
 use view::serve::significant;
-use view::{Block, Document, Item, Section, Table, Tone};
+use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::study::Apart;
 use super::words;
@@ -50,6 +50,14 @@ impl Apart {
             );
             findings.push(Item::of(Tone::Warning, text));
         }
+        if !self.limited.is_empty() {
+            let limited = self.limited.join(", ");
+            let text = format!("The load generator was the limit: {limited}");
+            findings.push(Item::of(Tone::Warning, text).coded("client-limited"));
+        }
+        let is_whole = self.limited.is_empty() && self.doubted.is_empty();
+        let again = "run the same command again on a quiet machine, into another folder.";
+        let next = (!is_whole).then(|| Next::plain(again));
         let mut table = Table::under([
             "engines",
             "GPUs",
@@ -97,6 +105,7 @@ impl Apart {
             tone,
             answer,
             findings,
+            next: next.into_iter().collect(),
             sections,
             made_by: format!("tplens study {}", env!("CARGO_PKG_VERSION")),
             ..Document::default()

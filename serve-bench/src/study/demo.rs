@@ -2,8 +2,7 @@
 //!
 //! It is the study of a command line that anybody can write, made here from the machine's name.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use boxfile::{BoxFile, builtin_names};
 use clap::{Args, Parser};
@@ -14,7 +13,7 @@ use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
 use view::{Block, Document, Section, Table};
 
 use super::engines::{TP, embedded};
-use super::run::{Study, StudyArgs, run};
+use super::run::{StudyArgs, run};
 use crate::explain::{NO_OWN_ALL_REDUCE, NODE, PAIR};
 use crate::planner::{Asker, shell, words};
 
@@ -50,11 +49,6 @@ const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 6
 const PAIR_MODEL: &str = "qwen3-30b-a3b";
 const PAIR_LOAD: &str =
     "--concurrency 16 --requests 128 --input-tokens 4096 --output-tokens 128 --ready-timeout 60";
-/// Seconds that it takes, about.
-const PAIR_S: u64 = 40;
-
-/// Expected seconds are what the steps take times this, because machines are not idle.
-const ROOM: f64 = 1.25;
 
 /// A study's command line without its first word.
 #[derive(Parser)]
@@ -72,23 +66,20 @@ pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     if args.list {
         return Ok(asker.show.print(&list()?));
     }
-    let (mut study, seconds) = planned(&args.box_name)?;
+    let mut study = planned(&args.box_name)?;
     study.subject.out.clone_from(&args.out);
-    (asker.say)(&format!(
-        "{}: {}, about {seconds} s",
-        args.box_name, study.subject.model
-    ));
+    (asker.say)(&format!("{}: {}", args.box_name, study.subject.model));
     run(&study, asker)
 }
 
-/// The study of a machine, with the seconds that it takes, about.
-fn planned(named: &str) -> Result<(StudyArgs, u64), Stop> {
-    let (mut study, seconds) = match named {
-        PAIR => (pair()?, PAIR_S),
+/// The study of a machine.
+fn planned(named: &str) -> Result<StudyArgs, Stop> {
+    let mut study = match named {
+        PAIR => pair()?,
         _ => sizes(named)?,
     };
     study.demo.prefix = Some("demo");
-    Ok((study, seconds))
+    Ok(study)
 }
 
 fn parsed(words: impl IntoIterator<Item = String>, load: &str) -> Result<StudyArgs, Stop> {
@@ -116,7 +107,7 @@ fn pair() -> Result<StudyArgs, Stop> {
 
 /// The study of tensor parallel sizes on one simulated machine, whose engine would do all-reduces itself in some, which no simulated
 /// machine can time.
-fn sizes(named: &str) -> Result<(StudyArgs, u64), Stop> {
+fn sizes(named: &str) -> Result<StudyArgs, Stop> {
     let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--box {named}: {error}"));
     let described = BoxFile::resolve(named).map_err(|error| usage(&error))?;
     let around = |tp| surroundings(&described, tp);
@@ -145,27 +136,25 @@ fn sizes(named: &str) -> Result<(StudyArgs, u64), Stop> {
         study.demo.off_by_us = true;
     }
     study.demo.note = Some(NOTE.to_owned());
-    let steps = Study::new(&study, Path::new(""))?.steps()?;
-    let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
-    let fives = Duration::from_secs_f64(seconds * ROOM / 5.0).as_secs() + 1;
-    Ok((study, 5 * fives))
+    Ok(study)
 }
 
 /// The built-in machines with what is run on each and how long it takes.
 fn list() -> Result<Document, Stop> {
     let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
     for name in builtin_names() {
-        let (study, seconds) = sizes(name)?;
+        let study = planned(name)?;
         let gpus = BoxFile::builtin(name).map_or(0, |described| described.device.len());
         table.row([
             name.to_owned(),
             gpus.to_string(),
             study.subject.model.clone(),
             study.sizes(),
-            seconds.to_string(),
+            format!("{:.0}", study.seconds()?),
         ]);
     }
-    table.row([PAIR, "16", PAIR_MODEL, "8", &PAIR_S.to_string()].map(str::to_owned));
+    let seconds = format!("{:.0}", planned(PAIR)?.seconds()?);
+    table.row([PAIR, "16", PAIR_MODEL, "8", &seconds].map(str::to_owned));
     Ok(Document {
         title: "Demonstrations".to_owned(),
         answer: vec![

@@ -45,6 +45,29 @@ pub(crate) struct StudyArgs {
 }
 
 impl StudyArgs {
+    /// The study of engines apart.
+    fn engines<'a>(&'a self, folder: &'a Path) -> ApartStudy<'a> {
+        ApartStudy {
+            args: &self.apart,
+            model: &self.subject.model,
+            load: &self.subject.load,
+            folder,
+        }
+    }
+
+    /// Seconds that it takes, about: those of its steps, as its progress tells them.
+    ///
+    /// # Errors
+    /// As for its steps.
+    pub(super) fn seconds(&self) -> Result<f64, Stop> {
+        let nowhere = Path::new("");
+        let steps = match self.apart.prefill.is_empty() {
+            true => Study::new(self, nowhere)?.steps()?,
+            false => self.engines(nowhere).steps().map_err(Stop::Usage)?,
+        };
+        Ok(steps.iter().map(|step| step.seconds).sum())
+    }
+
     /// The sizes, as the flag takes them.
     pub(super) fn sizes(&self) -> String {
         let sizes: Vec<String> = self.tp.iter().map(u32::to_string).collect();
@@ -63,13 +86,7 @@ pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         if args.apart.prefill.is_empty() {
             return Study::new(args, folder)?.run(&args.demo, asker);
         }
-        ApartStudy {
-            args: &args.apart,
-            model: &subject.model,
-            load: &subject.load,
-            folder,
-        }
-        .run(asker)
+        args.engines(folder).run(asker)
     })
 }
 
@@ -85,7 +102,7 @@ pub(super) struct Extras {
 }
 
 /// A study and its folder.
-pub(super) struct Study<'a> {
+struct Study<'a> {
     subject: Subject<'a>,
     sizes: &'a [u32],
     folder: &'a Path,
@@ -96,7 +113,7 @@ impl<'a> Study<'a> {
     ///
     /// # Errors
     /// Flags that do not fit together, or a model or machine that is not there.
-    pub(super) fn new(args: &'a StudyArgs, folder: &'a Path) -> Result<Self, Stop> {
+    fn new(args: &'a StudyArgs, folder: &'a Path) -> Result<Self, Stop> {
         let sizes = &args.tp[..];
         if !sizes.is_sorted_by(|a, b| a < b) || (sizes.len() > 1 && sizes[0] != 1) {
             return Err(Stop::Usage(
@@ -114,7 +131,7 @@ impl<'a> Study<'a> {
     ///
     /// # Errors
     /// What ended it.
-    pub(super) fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
+    fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
         let steps = self.steps()?;
         check_servers(&steps, self.folder)?;
         let is_served = |step: &Step| step.needs.is_none() || step.done(self.folder).is_some();
@@ -194,7 +211,7 @@ impl<'a> Study<'a> {
     ///
     /// # Errors
     /// Devices that do not suffice, or that a server cannot be shown.
-    pub(super) fn steps(&self) -> Result<Vec<Step>, Stop> {
+    fn steps(&self) -> Result<Vec<Step>, Stop> {
         let (subject, load) = (&self.subject, &self.subject.args.load);
         let largest = self.sizes.last().copied().unwrap_or(1);
         let gpus = f64::from(largest);

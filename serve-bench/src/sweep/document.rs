@@ -62,7 +62,10 @@ pub(super) fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path
     document.answer = vec![format!("{done} of {of} cells are done: {folder}")];
     let knees = curves(results);
     let knees = knees.iter().filter_map(|curve| at_knee(curve));
-    document.answer.extend(knees.take(KNEES));
+    let knees: Vec<String> = knees.take(KNEES).collect();
+    let none = "No knee: it takes three loads of one length, with latencies.";
+    let none = knees.is_empty().then(|| none.to_owned());
+    document.answer.extend(knees.into_iter().chain(none));
     let mut further = Vec::new();
     if let Some(Block::Table(means)) = document.sections[0].blocks.first_mut() {
         let mut rest = means.clone();

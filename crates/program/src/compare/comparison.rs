@@ -253,7 +253,7 @@ fn row<K: Clone>(a: &Value<K>, b: &Value<K>, threshold: Threshold) -> Row<K> {
         ratio,
         interval,
         verdict: match a.is_judged && b.is_judged {
-            true => judge_by(ratio, interval, a.unit.more_is_better(), 0.0, threshold),
+            true => judge_by(ratio, interval, a.unit.more_is_better(), threshold),
             false => Verdict::NotJudged,
         },
     }

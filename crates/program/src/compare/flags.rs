@@ -13,9 +13,9 @@ use crate::places::check_file;
 /// How two files are compared.
 #[derive(Debug, Clone, Args)]
 pub struct CompareFlags {
-    /// What counts as a difference. Faster or a regression is a number whose whole 95% interval of B/A lies beyond it; one whose
-    /// interval lies within it is the same; one whose interval crosses it is not told from noise. Where a side has no samples
-    /// there is no interval: then a ratio is the same up to the threshold, and told from noise beyond three times the
+    /// What counts as a difference. Better or worse is a number whose whole 95% interval of B/A lies beyond it; one whose
+    /// interval lies within it is the same; one whose interval crosses it is not told apart. Where a side has no samples
+    /// there is no interval: then a ratio is the same up to the threshold, and better or worse beyond three times the
     /// threshold only. Intervals cover what varies within a run, not from run to run.
     #[arg(
         long,
