@@ -239,13 +239,13 @@ impl Beside {
     fn run(&mut self, file: &Path) -> Result<(ServeRun, Option<ServerMachine>), String> {
         let (result, record) = serve::read_one(file).map_err(|error| error.to_string())?;
         // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
-        if let Some(reason) = result.invalid().next() {
-            if result.run.simulated.is_none() {
-                return Err(format!(
-                    "{}; measure it again on a client that keeps up",
-                    limited(file, reason)
-                ));
-            }
+        if let Some(reason) = result.invalid().next()
+            && result.run.simulated.is_none()
+        {
+            return Err(format!(
+                "{}; measure it again on a client that keeps up",
+                limited(file, reason)
+            ));
         }
         let origin = &result.run.origin;
         let found = result.findings.iter().map(view::imported::words);

@@ -150,7 +150,7 @@ impl SloArgs {
             if ITS_OWN.contains(&flag) || flag == searched {
                 return Err(format!("slo sets {flag} itself; leave it out"));
             }
-            if OTHER_LOADS.contains(&flag) && !(flag == "--max-concurrency" && !whole) {
+            if OTHER_LOADS.contains(&flag) && (whole || flag != "--max-concurrency") {
                 return Err(format!(
                     "{flag} after `--` is another load than the search's; leave it out"
                 ));

@@ -108,7 +108,6 @@ impl Apart {
             next: next.into_iter().collect(),
             sections,
             made_by: format!("tplens study {}", env!("CARGO_PKG_VERSION")),
-            ..Document::default()
         }
     }
 }
