@@ -36,6 +36,9 @@ const INDENT: &str = "  ";
 /// The same below what is next.
 const UNDER_NEXT: &str = "      ";
 
+/// Characters that a cell needs at least to be broken into lines.
+const LEAST_CELL: usize = 20;
+
 /// Characters of the longest bar.
 const BAR: usize = 30;
 
@@ -170,6 +173,10 @@ impl Lines {
         let columns: Vec<_> = widths
             .map(|(at, width)| (at, width, is_number(at)))
             .collect();
+        let last = columns.len().saturating_sub(1);
+        let before: usize = columns[..last].iter().map(|(_, width, _)| width + 2).sum();
+        let below = " ".repeat(INDENT.len() + before);
+        let has_room = self.screen.width >= below.len() + LEAST_CELL;
         for row in [&table.heads].into_iter().chain(&table.rows) {
             let cells = columns.iter().map(|(at, width, is_number)| {
                 let cell = row.get(*at).map_or("", String::as_str);
@@ -178,31 +185,48 @@ impl Lines {
                     false => format!("{cell:width$}  "),
                 }
             });
-            self.push(&format!("{INDENT}{}", cells.collect::<String>()));
+            let mut cells: Vec<String> = cells.collect();
+            let line = format!("{INDENT}{}", cells.concat());
+            // A last cell that is too long goes on below itself.
+            match cells.pop() {
+                Some(cell) if has_room && line.trim_end().chars().count() > self.screen.width => {
+                    let head = format!("{INDENT}{}", cells.concat());
+                    self.wrapped_after(head, &cell, Tone::Open, &below);
+                }
+                _ => self.push(&line),
+            }
         }
     }
 
     /// Writes a text in lines of at most the screen's width; words are never broken, and lines after the first are indented.
     fn wrapped(&mut self, words: &str, tone: Tone, indent: &str) {
+        let words = visible(words).into_owned();
+        // Blanks at the head of a text stand: they put it under what came before.
+        let head: String = words.chars().take_while(|c| *c == ' ').collect();
+        self.wrapped_after(head, &words, tone, indent);
+    }
+
+    /// The same behind what stands on the line.
+    fn wrapped_after(&mut self, head: String, words: &str, tone: Tone, indent: &str) {
         let colour = match tone {
             Tone::Open => "",
             Tone::Good => "32",
             Tone::Warning => "33",
             Tone::Bad => "31",
         };
-        let words = visible(words).into_owned();
         let mut lines = Vec::new();
-        // Blanks at the head of a text stand: they put it under what came before.
-        let mut line: String = words.chars().take_while(|c| *c == ' ').collect();
+        let (mut line, mut is_begun) = (head, false);
         for word in words.split_whitespace() {
             let length = line.chars().count() + 1 + word.chars().count();
-            if !line.trim().is_empty() && length > self.screen.width {
+            if is_begun && length > self.screen.width {
                 lines.push(std::mem::replace(&mut line, indent.to_owned()));
+                is_begun = false;
             }
-            if !line.trim().is_empty() {
+            if is_begun {
                 line.push(' ');
             }
             line.push_str(word);
+            is_begun = true;
         }
         lines.push(line);
         for line in lines {
@@ -294,6 +318,18 @@ Next: Reseat the card.
         assert_eq!(
             lines.text,
             "a sentence with\n  averylongwordthatdoesnotfit\n  and others\n"
+        );
+        let mut table = Table::under(["group", "found"]);
+        table.row([
+            "Links".to_owned(),
+            "25.0-49.3 GB/s, worst GPU1, both ways".to_owned(),
+        ]);
+        lines.text.clear();
+        lines.screen.width = 30;
+        lines.table(&table);
+        assert_eq!(
+            lines.text,
+            "  group  found\n  Links  25.0-49.3 GB/s, worst\n         GPU1, both ways\n"
         );
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Shown {
     pub(super) source: String,
     /// Whether it is a simulated machine.
     pub(super) simulated: bool,
+    /// How many GPUs there are.
+    pub(super) gpus: usize,
     /// What drivers and libraries say of themselves.
     pub(super) versions: Vec<Version>,
     /// How many findings there are of each verdict.
@@ -53,6 +55,7 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
         Tone::Warning => format!("{things} to look at"),
         _ => format!("{things} wrong or to look at"),
     };
+    let none = if shown.gpus == 0 { "No GPU. " } else { "" };
     let mut next: Vec<Next> = Vec::new();
     for group in &faults {
         let code = &group.first.code;
@@ -75,15 +78,20 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
         sections.push(Section::detail("Nothing to look at", vec![rules]));
     }
     let version = |one: &Version| format!("{} {} ({})", one.component, one.text, one.source);
-    let versions = Block::list(shown.versions.iter().map(version));
-    sections.push(Section::detail("Versions", vec![versions]));
+    if !shown.versions.is_empty() {
+        let versions = Block::list(shown.versions.iter().map(version));
+        sections.push(Section::detail("Versions", vec![versions]));
+    }
     Document {
         title: format!("Doctor: {}", shown.source),
         simulated: shown
             .simulated
             .then(|| shown.source.replace("simulated machine ", "")),
         tone,
-        answer: vec![format!("{head}: {} ok{unread}.", counts[&Verdict::Ok])],
+        answer: vec![format!(
+            "{none}{head}: {} ok{unread}.",
+            counts[&Verdict::Ok]
+        )],
         findings: faults.iter().map(Group::item).collect(),
         next,
         sections,

@@ -50,6 +50,7 @@ fn judged((source, simulated): (String, bool), facts: &Facts) -> Shown {
         schema: 1,
         source,
         simulated,
+        gpus: facts.gpus.len(),
         versions: facts.given.versions.clone(),
         counts: verdicts.map(count).into(),
         not_applicable: rules.filter(is_silent).collect(),

@@ -21,13 +21,14 @@ const FEW_CASES: usize = 3;
 /// The document of a record of links.
 pub(crate) fn document(record: &Record, links: &Links) -> Document {
     let mut findings = found::findings(links);
-    findings.extend(crate::run::ending(record));
     let is_bad = findings.iter().any(|item| item.tone == Tone::Bad);
+    findings.extend(crate::run::ending(record));
     let is_whole = record.status == Status::Complete;
     let is_slow = !found::slow(links).is_empty();
+    // What the links are; that the run was broken off says nothing of them.
     let tone = match is_bad {
         true => Tone::Bad,
-        false if is_slow || !is_whole => Tone::Warning,
+        false if is_slow => Tone::Warning,
         false => Tone::Good,
     };
     let is_busy = links.caveats.iter().any(|one| one.code() == "device-busy");
@@ -52,9 +53,15 @@ pub(crate) fn document(record: &Record, links: &Links) -> Document {
     Document {
         title: format!("Links of {}", counted(links.devices.len(), "device")),
         simulated: record.soft_box(),
-        tone,
-        answer: answer(links, tone),
-        next: next(links, record.soft_box().as_deref(), tone, is_slow, is_busy),
+        tone: match tone {
+            Tone::Good if !is_whole => Tone::Warning,
+            tone => tone,
+        },
+        answer: answer(links, tone, is_whole),
+        next: match tone {
+            Tone::Good if !is_whole => vec![Next::plain("Measure again, to the end.")],
+            _ => next(links, record.soft_box().as_deref(), tone, is_busy),
+        },
         findings,
         sections,
         made_by: crate::run::made_by(record),
@@ -66,13 +73,7 @@ fn is_host(links: &Links) -> bool {
     backend.is_some_and(|one| one.name == "host")
 }
 
-fn next(
-    links: &Links,
-    simulated: Option<&str>,
-    tone: Tone,
-    is_slow: bool,
-    is_busy: bool,
-) -> Vec<Next> {
+fn next(links: &Links, simulated: Option<&str>, tone: Tone, is_busy: bool) -> Vec<Next> {
     if is_host(links) {
         let text = "Where there is a GPU, see why none was measured:";
         return vec![Next::by(text, "tplens doctor -v")];
@@ -80,7 +81,7 @@ fn next(
     if is_busy {
         return vec![Next::plain("Stop the other work and measure again.")];
     }
-    match tone == Tone::Bad || is_slow {
+    match tone != Tone::Good {
         true => vec![Next::on("Look for the cause:", "tplens doctor", simulated)],
         false if has(links, PeerVerdict::Denied) => {
             let text = "Measure what an all-reduce through host memory takes:";
@@ -102,7 +103,7 @@ fn gpus(links: &Links) -> String {
     numbers.collect::<Vec<_>>().join(",")
 }
 
-fn answer(links: &Links, tone: Tone) -> Vec<String> {
+fn answer(links: &Links, tone: Tone, is_whole: bool) -> Vec<String> {
     let is_measured = |point: &record::Point| matches!(point.outcome, Outcome::Measured { .. });
     if !links.points.iter().any(is_measured) {
         return match links.points.is_empty() {
@@ -118,6 +119,7 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
         let all = counted(links.devices.len(), "device");
         return vec![match tone {
             Tone::Bad => format!("Load failed on {all}."),
+            _ if !is_whole => format!("Load broken off: {all}, no wrong data so far."),
             _ => format!("Load passed: {all}, no wrong data."),
         }];
     }
@@ -161,6 +163,7 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
                 false => "No P2P",
             }
         }
+        Tone::Good | Tone::Open if !is_whole => "Links normal so far",
         Tone::Good | Tone::Open => "Links normal",
         Tone::Warning | Tone::Bad => "Links not normal",
     };
