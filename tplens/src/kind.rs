@@ -136,6 +136,14 @@ pub(crate) fn is_of_several(folder: &Path) -> bool {
     !is_one && (is_study || !parts(folder).iter().all(is_load))
 }
 
+/// Whether a file of no known kind has no known form either, and not one that lacks something.
+pub(crate) fn is_foreign(path: &Path) -> bool {
+    matches!(
+        import::serve::read_all(path),
+        Err(ImportError::Unknown { .. })
+    )
+}
+
 /// Whether a file is one of collective times, be it one that lacks what must be in it.
 fn is_of_collectives(path: &Path) -> bool {
     match import::collectives::read_file(path) {

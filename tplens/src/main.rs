@@ -117,7 +117,14 @@ fn own(command: Own, show: Show) -> u8 {
             );
             exit::USAGE
         }
-        Own::Show { path, more } => handed_on(Kind::of(&path).show(), &[&path], &more, show),
+        Own::Show { path, more } => match Kind::of(&path) {
+            Kind::Unknown if kind::is_foreign(&path) => {
+                let path = path.display();
+                say!("error: {path} has no format that is known here; looked for {KNOWN}");
+                exit::USAGE
+            }
+            kind => handed_on(kind.show(), &[&path], &more, show),
+        },
         Own::Compare { a, b, more } => {
             let kinds = [&a, &b].map(|path| Kind::of(path));
             if kinds[0] != kinds[1] && !kinds.contains(&Kind::Unknown) {
@@ -129,6 +136,10 @@ fn own(command: Own, show: Show) -> u8 {
         }
     }
 }
+
+/// What `show` reads.
+const KNOWN: &str = "results of tplens, nccl-tests, nvbandwidth, vllm bench serve, SGLang, evalscope, perftest, ucx_perftest; \
+                     topologies of nvidia-smi, rocm-smi, amd-smi, mx-smi, numactl; server logs";
 
 /// Whether a study wrote its explanation to this file.
 fn is_explanation(path: &Path) -> bool {
