@@ -54,8 +54,11 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
     let mut answer = captured.matrix.as_ref().map(meaning).unwrap_or_default();
     answer.extend(captured.tables.iter().filter_map(peers));
     if answer.is_empty() {
-        let (gpus, nodes) = (captured.gpus.len(), captured.nodes.len());
-        answer.push(format!("{gpus} GPUs, {nodes} NUMA nodes."));
+        answer.push(match (captured.gpus.len(), captured.nodes.len()) {
+            (0, nodes) => format!("{nodes} NUMA nodes, no GPU."),
+            (gpus, 0) => format!("{gpus} GPUs; the text does not say how they are joined."),
+            (gpus, nodes) => format!("{gpus} GPUs, {nodes} NUMA nodes."),
+        });
     }
     let mut sections = Vec::new();
     if let Some(found) = &captured.matrix {
