@@ -319,6 +319,7 @@ fn figures_that_no_run_can_have_together_are_contradictions() {
         ("ms_per_output_token", 4.6, "times-disagree"),
         ("ttft_mean_s", 20.0, "times-disagree"),
         ("ttft_mean_s", 600.0, "impossible-time"),
+        ("ttft_mean_ms", 5.0, "impossible-time"),
     ] {
         let doubts = changed(&good, key, json!(value)).run.conditions.doubts;
         assert!(

@@ -106,7 +106,7 @@ impl Test {
             Ok(kind) => kind.or(asked).ok_or_else(|| {
                 missing(
                     "its operation",
-                    "name it (--op), or give the output with the command line above it",
+                    "give the output with the command line above it",
                 )
             })?,
             Err(name) => {
@@ -183,10 +183,12 @@ impl Test {
             .copied()
             .filter(|kind| self.fits(*kind))
             .collect();
-        Ok(match fitting[..] {
-            [one] => Some(one),
-            _ => None,
-        })
+        match (&fitting[..], known) {
+            ([one], _) => Ok(Some(*one)),
+            ([], [Kind::Broadcast]) => Err("gather or scatter"),
+            ([], [_]) => Err("another operation"),
+            _ => Ok(None),
+        }
     }
 
     /// Whether the bandwidths can be those of an operation, over the ranks that are listed or any number.

@@ -11,9 +11,10 @@ use record::metric::step_class;
 type Check = fn(&ServeResult) -> Option<Finding>;
 
 #[rustfmt::skip]
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     requests_failed, in_flight, requests_missing, burst_not_rate, second_wave, mixed_steps, latency_as_ttft, inverse_throughput,
     latency_per_token, fewer_output_tokens, output_rate, total_rate, times_disagree, beyond_run, above_most,
+    early_first_token,
 ];
 
 /// How far throughput times latency may lie from what was asked to be in flight.
@@ -40,6 +41,9 @@ const ROUNDED: f64 = 0.02;
 /// TTFT and TPOT make the latency within this where all replies are of one length; means of many lengths are no products of means.
 const SAME_LENGTH: f64 = 0.1;
 const MANY_LENGTHS: f64 = 0.5;
+
+/// A first token may come in less time than a step of many in flight, as a prompt that is read elsewhere does, but not in this part.
+const PART_OF_A_STEP: f64 = 0.2;
 
 /// The result with all that the checks find; its conditions name the contradictions.
 pub(super) fn checked(mut result: ServeResult) -> ServeResult {
@@ -288,6 +292,28 @@ fn above_most(result: &ServeResult) -> Option<Finding> {
         figure: "output tokens".to_owned(),
         said,
         own,
+    })
+}
+
+/// A first token that comes in far less than a step: it waits for one at least.
+fn early_first_token(result: &ServeResult) -> Option<Finding> {
+    let run = &result.run;
+    let ms = result
+        .said
+        .ttft_ms
+        .or_else(|| run.ttft_ms.map(|first| first.mean))?;
+    let each = result.output_each().filter(|each| *each >= 2.0);
+    let by_latency = run
+        .e2el_ms
+        .zip(each)
+        .map(|(latency, each)| (latency.mean - ms) / (each - 1.0));
+    let other_ms = run.tpot_ms.map(|each| each.mean).or(by_latency)?;
+    let is_early = ms > 0.0 && ms < PART_OF_A_STEP * other_ms;
+    is_early.then_some(Finding::ImpossibleTime {
+        time: "ttft",
+        ms,
+        beside: "tpot",
+        other_ms,
     })
 }
 

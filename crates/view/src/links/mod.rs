@@ -21,7 +21,11 @@ const FEW_CASES: usize = 3;
 /// The document of a record of links.
 pub(crate) fn document(record: &Record, links: &Links) -> Document {
     let mut findings = found::findings(links);
-    let is_bad = findings.iter().any(|item| item.tone == Tone::Bad);
+    let is_failed = matches!(
+        record.status,
+        Status::Failed { .. } | Status::Refused { .. }
+    );
+    let is_bad = is_failed || findings.iter().any(|item| item.tone == Tone::Bad);
     findings.extend(crate::run::ending(record));
     let is_whole = record.status == Status::Complete;
     let is_slow = !found::slow(links).is_empty();
@@ -59,7 +63,9 @@ pub(crate) fn document(record: &Record, links: &Links) -> Document {
         },
         answer: answer(links, tone, is_whole),
         next: match tone {
-            Tone::Good if !is_whole => vec![Next::plain("Measure again, to the end.")],
+            Tone::Good if !is_whole && !is_busy && !is_host(links) => {
+                vec![Next::plain("Measure again, to the end.")]
+            }
             _ => next(links, record.soft_box().as_deref(), tone, is_busy),
         },
         findings,

@@ -1,6 +1,6 @@
 //! Peer access as a table: the verdict on each pair and what it rests on.
 
-use record::{Links, PeerProbe, StepOutcome};
+use record::{KernelAccess, Links, PeerProbe, StepOutcome};
 
 use crate::cell::maybe;
 use crate::document::{Block, Section, Table};
@@ -8,7 +8,7 @@ use crate::ends::label;
 
 /// The probes, as a detail; none where no pair was probed.
 pub(super) fn section(links: &Links) -> Option<Section> {
-    let mut table = Table::under(["pair", "path", "P2P", "16 B us", "seen"]);
+    let mut table = Table::under(["pair", "path", "P2P", "16 B us", "kernels", "seen"]);
     for probe in &links.probes {
         let [from, to] =
             [probe.from, probe.to].map(|at| label(links, record::Endpoint::Device(at)));
@@ -17,6 +17,11 @@ pub(super) fn section(links: &Links) -> Option<Section> {
             links.path(probe.from, probe.to).name().into_owned(),
             probe.verdict.to_string(),
             maybe(small_copy_us(probe)),
+            match &probe.kernels {
+                KernelAccess::Usable => "usable".to_owned(),
+                KernelAccess::Unusable { reason } => format!("FAILED: {reason}"),
+                KernelAccess::Untested { reason } => format!("not tried: {reason}"),
+            },
             probe.rests_on.clone(),
         ]);
     }

@@ -111,11 +111,15 @@ fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
     }
 }
 
-/// Who wrote it.
+/// Who wrote it: a version that begins with our program's name is ours, up to the mark of a simulated machine.
 pub(super) fn made_by(version: Option<&str>) -> String {
-    version.map_or("nvbandwidth".to_owned(), |version| {
-        format!("nvbandwidth {version}")
-    })
+    match version {
+        Some(version) if version.starts_with("p2p-bw") => {
+            version.split(',').next().unwrap_or(version).to_owned()
+        }
+        Some(version) => format!("nvbandwidth {version}"),
+        None => "nvbandwidth".to_owned(),
+    }
 }
 
 /// `CUDA 12.8` of 12080, as CUDA_VERSION in cuda.h counts.
