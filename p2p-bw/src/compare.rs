@@ -32,6 +32,19 @@ pub(crate) struct CompareArgs {
 pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
     let opened = |path| read(path).map_err(|error| anyhow!("{error}"));
     let (a, b) = (opened(&args.a)?, opened(&args.b)?);
+    let moved = a.devices.iter().find_map(|of_a| {
+        let address = of_a.address?;
+        // Slices of one GPU have one address.
+        let mut of_b = b.devices.iter().filter(|one| one.address == Some(address));
+        let first = of_b.clone().next()?;
+        let is_moved = of_b.all(|one| one.ordinal != of_a.ordinal);
+        is_moved.then_some((address, of_a.ordinal, first.ordinal))
+    });
+    if let Some((address, in_a, in_b)) = moved {
+        return Err(anyhow!(
+            "the GPU at {address} is GPU{in_a} in A and GPU{in_b} in B: measure again with all GPUs in the same order"
+        ));
+    }
     let is_worse = |(pair, is): &(&(usize, usize), &PeerState)| {
         let was = a.peers.get(*pair);
         was.is_some_and(|was| is.is_worse_than(*was))
@@ -74,7 +87,14 @@ fn gone(value: &Value<LinkEnds>, file: &LinkFile) -> Gone {
         return vague.map_or(Gone::NotAsked, |trouble| Gone::Untried(trouble.to_string()));
     };
     let words = trouble.to_string();
-    let is_untried = file.without_peers || file.peers.values().any(|state| !state.is_tried());
+    let is_its = |(from, to): &(usize, usize)| {
+        let ends = [number.from, number.to];
+        [*from, *to]
+            .iter()
+            .all(|at| ends.contains(&Endpoint::Device(*at)))
+    };
+    let mut untried = file.peers.iter().filter(|(_, state)| !state.is_tried());
+    let is_untried = file.without_peers || untried.any(|(pair, _)| is_its(pair));
     match trouble.kind {
         TroubleKind::NotApplicable if number.test == STAGED => Gone::NotAsked,
         TroubleKind::NotApplicable if is_untried => Gone::Untried(words),

@@ -120,7 +120,9 @@ const RESULTS: [&str; 5] = [
 pub(crate) fn parts(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let mut parts: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    parts.retain(|part| RESULTS.iter().any(|file| part.join(file).is_file()));
+    // What was set aside when a run went on is none.
+    let is_whole = |part: &Path| !part.to_string_lossy().contains(".broken-");
+    parts.retain(|part| RESULTS.iter().any(|file| part.join(file).is_file()) && is_whole(part));
     let changed = |part: &PathBuf| part.metadata().and_then(|of| of.modified()).ok();
     parts.sort_by_key(|part| (Reverse(changed(part)), part.clone()));
     parts

@@ -93,6 +93,11 @@ fn run(words: &[OsString]) -> u8 {
 fn own(command: Own, show: Show) -> u8 {
     match command {
         Own::Completions { shell } => cli::completions(shell),
+        Own::Show { path, .. } if kind::is_of_several(&path) && kind::parts(&path).is_empty() => {
+            let folder = path.display();
+            say!("error: {folder} has no result yet; start its command again with --out {folder}");
+            exit::USAGE
+        }
         Own::Show { path, .. } if kind::is_of_several(&path) => {
             let parts: Vec<String> = kind::parts(&path)
                 .iter()

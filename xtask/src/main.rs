@@ -105,10 +105,17 @@ fn run(task: Task) -> Result<bool> {
     }
 }
 
-/// Builds the program and the simulated machines in release and replaces this process by the program, so that exit code and
+/// Builds the program, where it is asked for simulated machines, too, in release and replaces this process by the program, so that exit code and
 /// signals are its own; returns only where that failed.
 fn exec(arguments: &[OsString]) -> Result<bool> {
-    let built: Built = soft::install(soft::SOFT, &[PROGRAM], true)?;
+    let is_simulated = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word == "demo" || word.starts_with("--sim")
+    };
+    let built: Built = match arguments.iter().any(is_simulated) {
+        true => soft::install(soft::SOFT, &[PROGRAM], true)?,
+        false => Built::packages(&[PROGRAM], true)?,
+    };
     let file = built.file(PROGRAM)?;
     let error: Result<Infallible, _> = Err(Command::new(&file).args(arguments).exec());
     match error.with_context(|| format!("{} did not start", file.display()))? {}

@@ -73,7 +73,8 @@ fn of(folders: &[&str]) -> impl Iterator<Item = &'static Library> {
 
 /// Makes a file anew, so that a program that runs meanwhile keeps the old one.
 fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-    // The first time there is none.
-    let _ = fs::remove_file(to);
-    make(to).with_context(|| format!("{} cannot be made", to.display()))
+    let mut new = to.as_os_str().to_owned();
+    new.push(format!(".new-{}", std::process::id()));
+    let made = make(Path::new(&new)).and_then(|()| fs::rename(&new, to));
+    made.with_context(|| format!("{} cannot be made", to.display()))
 }

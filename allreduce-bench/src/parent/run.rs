@@ -94,7 +94,7 @@ fn run_in(
     if let (true, Some(steps)) = (args.plan, &steps) {
         return Ok(planned(args, steps, &chosen, &machine));
     }
-    check(args, ranks)?;
+    check(args, &chosen, ranks)?;
     let hang = HostHang::of(&machine).filter(|hang| {
         let mut addresses = found.iter().map(|device| device.pci.as_deref());
         !args.risk && addresses.any(|at| hang.has(&machine, at.and_then(|at| at.parse().ok())))
@@ -203,8 +203,14 @@ fn planned(args: &RunArgs, steps: &Steps, chosen: &Chosen, machine: &Machine) ->
 }
 
 /// Refuses what cannot be measured on these devices.
-fn check(args: &RunArgs, ranks: u32) -> Result<(), Stop> {
+fn check(args: &RunArgs, chosen: &Chosen, ranks: u32) -> Result<(), Stop> {
     if let Some(path) = &args.ccl {
+        if chosen.backend == Built::Host {
+            return Err(Stop::Usage(
+                "--ccl: the host backend has collectives of its own and loads no library"
+                    .to_owned(),
+            ));
+        }
         check_library(path)?;
     }
     if ranks < 2 {

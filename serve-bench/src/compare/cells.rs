@@ -96,13 +96,16 @@ impl Cells {
         let is_told = |row: &Row| !matches!(row.verdict, Verdict::Unclear | Verdict::NotJudged);
         let is_told = |one: &Comparison| one.rows.iter().any(is_told);
         let is_of_load = |one: &Comparison| one.has_worse() && !one.is_worse();
-        let is_conclusive = self.cells.iter().any(is_told) && !self.cells.iter().any(is_of_load);
+        let is_of_load = self.bands.is_empty() && self.cells.iter().any(is_of_load);
+        let is_conclusive = self.cells.iter().any(is_told) && !is_of_load;
         exit_code(is_worse, is_conclusive)
     }
 
     /// A metric's ratios with their loads.
     fn ratios(&self, metric: &str) -> Vec<(f64, f64)> {
-        let valid = self.cells.iter().filter(|one| one.grade.is_some());
+        // Of another load a ratio is no verdict on B.
+        let valid = self.cells.iter();
+        let valid = valid.filter(|one| one.grade.is_some_and(|grade| grade != Grade::C));
         let ratio = |one: &Comparison| Some((one.a.size, one.row(metric)?.ratio));
         valid.filter_map(ratio).collect()
     }

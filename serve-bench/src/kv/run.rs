@@ -54,6 +54,10 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         let ended = tool::run(named, args, &transfers, show);
         return ended.unwrap_or_else(|stop| outputs::stopped(&stop));
     }
+    if args.out.is_some() || !args.words.is_empty() {
+        say!("error: --out and words after `--` are for tools of others; name one with --backend");
+        return exit::USAGE;
+    }
     if let Some(address) = &args.listen {
         let listener = match TcpListener::bind(address) {
             Ok(listener) => listener,

@@ -85,6 +85,12 @@ pub(super) fn run(
     let folder = result_folder(args.out.as_deref(), "kv");
     make_folder("--out", &folder)?;
     let log = folder.join(format!("{program}.txt"));
+    if log.exists() {
+        let log = log.display();
+        return Err(Stop::Usage(format!(
+            "--out: {log} is there; name another folder"
+        )));
+    }
     let mut failed = runs.iter().map(|words| timed(program, words, &log));
     let failed = failed.find_map(Result::err);
     say!("what {program} printed is in {}", log.display());

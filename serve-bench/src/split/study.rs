@@ -146,7 +146,10 @@ impl ApartStudy<'_> {
         let of_ends = of_ends.filter(|(_, end)| end.code != exit::DONE);
         let is_limited = |end: &StepEnd| {
             let read = serve::read_one(&end.folder);
-            read.is_ok_and(|(result, _)| result.invalid().next().is_some())
+            let is_it = read.is_ok_and(|(result, _)| {
+                result.invalid().next().is_some() && result.run.failed.unwrap_or(0) == 0
+            });
+            is_it && end.code == exit::INCONCLUSIVE
         };
         let (limited, doubted): (Vec<_>, Vec<_>) = of_ends.partition(|(_, end)| is_limited(end));
         let [limited, doubted] = [limited, doubted].map(|steps| {
@@ -157,7 +160,7 @@ impl ApartStudy<'_> {
         json::write(&self.folder.join(ANSWER), &apart)?;
         let document = apart.document(self.folder);
         let shown = asker.deliver(&document, self.folder, PAGE);
-        let of_steps = ends.iter().map(|end| end.code);
+        let of_steps = ends.iter().skip(1).map(|end| end.code);
         Ok(exit::fold(of_steps.chain([shown]).collect::<Vec<u8>>()))
     }
 

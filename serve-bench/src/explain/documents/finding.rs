@@ -214,7 +214,7 @@ fn shown(name: &str, value: &Value) -> Option<String> {
             (Some(bytes), _) if name.ends_with("bytes") => ByteCount(bytes).to_string(),
             (Some(whole), _) => whole.to_string(),
             (None, part) if name == "share" => percent(part),
-            (None, number) => format!("{number:.1}"),
+            (None, number) => format!("{number:.2}"),
         }),
         Value::Null | Value::Bool(_) | Value::Object(_) => None,
     }
