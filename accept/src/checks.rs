@@ -3,6 +3,7 @@
 //! How a kind is judged stands in `judge`, a file a group of kinds.
 
 use serde::{Deserialize, Serialize};
+pub(crate) use view::counted as plural;
 
 /// A kind of check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,10 +168,4 @@ pub(crate) fn title(key: &str) -> &str {
 /// that it be looked at.
 pub(crate) fn sees_faults(key: &str) -> bool {
     kind(key).is_some_and(|kind| kind.sees_faults)
-}
-
-/// `1 check`, `2 checks`.
-pub(crate) fn plural(count: usize, thing: &str) -> String {
-    let end = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{end}")
 }

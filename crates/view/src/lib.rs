@@ -29,5 +29,6 @@ pub mod serve;
 pub use caveats::{folded as caveats, line as caveat};
 pub use document::{Block, Document, Item, Next, Section, Table, Tone};
 pub use ends::direction;
+pub use lines::counted;
 pub use record::record;
 pub use screen::Screen;

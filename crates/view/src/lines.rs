@@ -38,8 +38,8 @@ pub(crate) fn devices(devices: &[LinkDevice]) -> Table {
     table
 }
 
-/// `1 pair`, `12 pairs`.
-pub(crate) fn counted(count: usize, of: &str) -> String {
+/// A number of things with its noun: `1 pair`, `12 pairs`.
+pub fn counted(count: usize, of: &str) -> String {
     format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }
 
