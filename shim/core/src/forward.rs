@@ -5,6 +5,7 @@ use crate::log::{self, delay_us};
 use crate::real::{Library, Real};
 use crate::spin;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -141,5 +142,8 @@ extern "C" fn zeros() -> u128 {
 
 /// Finds where a call goes on, and delays it where that is asked.
 pub(crate) extern "C" fn enter(entry: &'static Entry, frame: Frame) -> usize {
-    entry.way(frame)
+    catch_unwind(AssertUnwindSafe(|| entry.way(frame))).unwrap_or_else(|_| {
+        log::refuse("it panicked");
+        entry.instead()
+    })
 }

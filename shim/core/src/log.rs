@@ -80,9 +80,10 @@ pub(crate) fn say(words: &str) {
 pub(crate) fn refuse(words: &str) {
     let mut state = state();
     state.refused += 1;
-    if state.refusal.map(CStr::to_bytes) != Some(words.as_bytes()) {
+    let text = format!("tplens delay shim: {words}");
+    if state.refusal.map(CStr::to_bytes) != Some(text.as_bytes()) {
         // Leaked: a caller of ncclGetLastError keeps the pointer, and there are few different words.
-        let text = CString::new(words).ok();
+        let text = CString::new(text).ok();
         state.refusal = text.map(|text| &*Box::leak(text.into_boxed_c_str()));
         say(&format!("{words}; the call fails"));
     }

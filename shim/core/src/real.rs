@@ -2,8 +2,9 @@
 
 use crate::driver::{CUDA, HIP, Table};
 use crate::loader::Handle;
+use std::collections::BTreeSet;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// A library of collectives that a shim stands before.
@@ -11,6 +12,8 @@ use std::sync::OnceLock;
 pub struct Library {
     /// Names for the loader to find, in this order.
     files: &'static [&'static str],
+    /// Its folders in Python's packages.
+    packages: &'static [&'static str],
     /// The driver whose streams it works on.
     pub(crate) driver: &'static Table,
 }
@@ -18,12 +21,14 @@ pub struct Library {
 /// NVIDIA's.
 pub static NCCL: Library = Library {
     files: &["libnccl.so.2", "libnccl.so"],
+    packages: &["nvidia/nccl/lib"],
     driver: &CUDA,
 };
 
 /// AMD's, whose functions have NVIDIA's names.
 pub static RCCL: Library = Library {
     files: &["librccl.so.1", "librccl.so"],
+    packages: &["torch/lib"],
     driver: &HIP,
 };
 
@@ -61,9 +66,15 @@ impl Real {
             let open = Self::of(library, &named.to_string_lossy());
             return open.map_err(|why| format!("{VARIABLE}: {why}"));
         }
-        // Further down the loader's path and in the usual folders, where the shim has the name that it finds.
+        // Further down the loader's path, in the Python packages that this process uses and in the usual folders, where the shim has the
+        // name that it finds.
         let on_path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-        let folders = env::split_paths(&on_path).chain(USUAL.iter().map(PathBuf::from));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let of_packages = site_packages(&maps).into_iter();
+        let of_packages =
+            of_packages.flat_map(|folder| library.packages.iter().map(move |own| folder.join(own)));
+        let folders = env::split_paths(&on_path).chain(of_packages);
+        let folders = folders.chain(USUAL.iter().map(PathBuf::from));
         let beyond =
             folders.flat_map(|folder| library.files.iter().map(move |file| folder.join(file)));
         let names = library.files.iter().map(PathBuf::from);
@@ -93,5 +104,32 @@ impl Real {
             handle,
             file: file.to_owned(),
         })
+    }
+}
+
+/// The folders of Python's packages that files were mapped from (proc_pid_maps(5)).
+fn site_packages(maps: &str) -> BTreeSet<PathBuf> {
+    let files = maps
+        .lines()
+        .filter_map(|line| Some(&line[line.find('/')?..]));
+    let folder = |file| {
+        let mut above = Path::new(file).ancestors();
+        above.find(|folder| folder.ends_with("site-packages"))
+    };
+    files.filter_map(folder).map(Path::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_packages_are_those_that_files_are_mapped_from() {
+        let maps = "7f00-7f01 r-xp 00000000 fe:00 1 /env/lib/python3.12/site-packages/torch/lib/libtorch.so\n\
+                    7f01-7f02 r--p 00000000 fe:00 2 /env/lib/python3.12/site-packages/numpy/core.so\n\
+                    7f02-7f03 rw-p 00000000 00:00 0 [heap]\n\
+                    7f03-7f04 r-xp 00000000 fe:00 3 /usr/lib/libc.so.6\n";
+        let packages = PathBuf::from("/env/lib/python3.12/site-packages");
+        assert_eq!(site_packages(maps), [packages].into());
     }
 }
