@@ -6,8 +6,8 @@ use std::path::Path;
 
 use import::links::{LinkFile, LinkValue, TroubleKind, of_text, read};
 use record::Endpoint::{self, All, Device, Host};
-use record::Record;
 use record::quantity::Unit;
+use record::{Record, Status};
 
 fn text_of(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/fixtures");
@@ -310,6 +310,18 @@ fn record(points: &[(&str, Endpoint, Endpoint, &str, f64)], soft: Option<&str>) 
         |name| serde_json::json!({ "box_name": name }),
     );
     Record::from_json(&value.to_string(), "made").unwrap()
+}
+
+#[test]
+fn a_run_that_is_broken_off_says_nothing_of_its_links() {
+    let mut run = record(
+        &[("h2d_pinned_ce", Host, Device(0), "bandwidth", 50.0)],
+        None,
+    );
+    let signal = "SIGTERM".to_owned();
+    run.status = Status::Interrupted { signal };
+    let told = view::record(&run).answer.join(" ");
+    assert!(!told.contains("not normal"), "{told}");
 }
 
 /// A record as a file, whose first device has this number.
