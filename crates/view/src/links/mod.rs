@@ -12,6 +12,8 @@ use crate::document::{Block, Document, Next, Section, Table, Tone};
 use crate::ends::label;
 use crate::lines::{counted, devices, distinct, or_empty};
 
+use found::Lowest;
+
 /// Devices whose matrix fits on a screen.
 const MATRIX: usize = 8;
 
@@ -28,7 +30,10 @@ pub(crate) fn document(record: &Record, links: &Links) -> Document {
     let is_bad = is_failed || findings.iter().any(|item| item.tone == Tone::Bad);
     findings.extend(crate::run::ending(record));
     let is_whole = record.status == Status::Complete;
-    let is_slow = !found::slow(links).is_empty();
+    let mut rates = found::host(links)
+        .into_iter()
+        .chain(found::between(links).into_iter().map(|(_, it)| it));
+    let is_slow = rates.any(|lowest| lowest.below_usual().is_some() || lowest.usually().is_some());
     // What the links are; that the run was broken off says nothing of them.
     let tone = match is_bad {
         true => Tone::Bad,
@@ -139,16 +144,21 @@ fn answer(links: &Links, tone: Tone, is_whole: bool) -> Vec<String> {
     if !states.is_empty() {
         parts.push(states.join(" and "));
     }
+    let usually = |lowest: &Lowest| {
+        let range = lowest.usually();
+        or_empty(range.map(|(low, high)| format!(", {low:.0}-{high:.0}% usual")))
+    };
     if let Some(host) = found::host(links) {
         let of = match host.fraction {
-            Some(part) => format!(" ({} of limit)", percent(part)),
+            Some(part) => format!(" ({} of limit{})", percent(part), usually(&host)),
             None if is_host(links) => String::new(),
             None => ", limit unknown".to_owned(),
         };
         parts.push(format!("host {} GB/s{of}", short(host.gb_per_s)));
     }
     let between = found::between(links).into_iter().map(|(path, lowest)| {
-        let of = lowest.fraction.map(|part| format!(" ({})", percent(part)));
+        let of = lowest.fraction;
+        let of = of.map(|part| format!(" ({}{})", percent(part), usually(&lowest)));
         format!("{} GB/s{} {path}", short(lowest.gb_per_s), or_empty(of))
     });
     let between: Vec<String> = between.collect();
@@ -171,6 +181,7 @@ fn answer(links: &Links, tone: Tone, is_whole: bool) -> Vec<String> {
         }
         Tone::Good | Tone::Open if !is_whole => "Links normal so far",
         Tone::Good | Tone::Open => "Links normal",
+        Tone::Warning if found::slow(links).is_empty() => "Links below usual",
         Tone::Warning | Tone::Bad => "Links not normal",
     };
     let mut sentences = vec![format!("{head}: {}.", parts.join(", "))];
