@@ -106,6 +106,7 @@ fn answer(
             found::Transport::Unknown => String::new(),
         }
     )];
+    sentences.extend(steps::answer(collectives, rows));
     sentences.extend(found::floor_and_bandwidth(rows));
     sentences
 }
@@ -137,10 +138,12 @@ fn next(
         }
         // A speed-up is explained from one GPU to so many.
         _ if found::is_curve(collectives, rows) && [2, 4, 8].contains(&ranks) => {
-            let what =
-                format!("With results of serving on one GPU and on {ranks}, explain the speed-up:");
-            let command =
-                format!("tplens explain --tp1 RESULT1 --tp{ranks} RESULT{ranks} --allreduce THIS");
+            let what = format!(
+                "With results of serving on 1 GPU and on {ranks}, and this result as ALLREDUCE, explain the speed-up:"
+            );
+            let command = format!(
+                "tplens explain --tp1 RESULT1 --tp{ranks} RESULT{ranks} --allreduce ALLREDUCE"
+            );
             vec![Next::by(what, command)]
         }
         _ => Vec::new(),

@@ -74,6 +74,25 @@ pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>]) -> Option<Sec
     Some(Section::new(heading, vec![Block::Table(table), note]))
 }
 
+/// What the first and the last step spend: `All-reduces of a step take 1.02 ms at batch 1, 4.63 ms at batch 32.`
+pub(super) fn answer(collectives: &Collectives, rows: &[Row<'_>]) -> Option<String> {
+    let mode = headline_mode(rows);
+    let own = rows.iter().filter(|row| row.series.mode == mode);
+    let own: Vec<&Row<'_>> = own.collect();
+    let costs = collectives.steps.iter().filter_map(|step| {
+        let cost = cost(step, &own)?;
+        let (kind, us, ..) = cost.kinds[0];
+        Some((words(kind), format!("{} ms at {}", ms(us), name(step))))
+    });
+    let costs: Vec<_> = costs.collect();
+    let ((kind, first), (_, last)) = (costs.first()?, costs.last()?);
+    let last = match costs.len() {
+        1 => String::new(),
+        _ => format!(", {last}"),
+    };
+    Some(format!("{}s of a step take {first}{last}.", capital(kind)))
+}
+
 /// `batch 16`, `batch 15 padded to 16`, `prefill of 512 tokens with batch 3`.
 pub(super) fn name(step: &PlannedStep) -> String {
     let batch = match step.padded_batch == step.batch {
