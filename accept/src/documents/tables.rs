@@ -79,16 +79,15 @@ fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
 /// Checks that were looked at, by group in the order of a run.
 pub(super) fn grouped(report: &Report) -> Vec<(&'static str, Vec<&Check>)> {
     let mut groups: BTreeMap<Option<Group>, Vec<&Check>> = BTreeMap::new();
-    let looked_at = |check: &&Check| check.verdict != Verdict::Skip;
-    for check in report.checks.iter().filter(looked_at) {
+    let checks = report.checks.iter();
+    for check in checks.filter(|check| check.verdict != Verdict::Skip) {
         let group = checks::kind(&check.kind).map(|kind| kind.group);
         groups.entry(group).or_default().push(check);
     }
     let title = |group: Option<Group>| group.map_or("Other checks", Group::title);
     let groups = groups.into_iter();
-    groups
-        .map(|(group, checks)| (title(group), checks))
-        .collect()
+    let titled = groups.map(|(group, checks)| (title(group), checks));
+    titled.collect()
 }
 
 fn table(checks: &[&Check]) -> Table {
@@ -105,10 +104,10 @@ fn table(checks: &[&Check]) -> Table {
     for check in checks {
         let evidence = main_evidence(check);
         let [figure, interval, n] = cells(evidence);
-        let code = check.reason.code.code();
+        let (code, detail) = (check.reason.code.code(), cut(&check.reason.detail));
         let why = match check.verdict {
             Verdict::Pass => String::new(),
-            _ => format!("[{code}] {}", cut(&check.reason.detail)),
+            _ => format!("[{code}] {detail}"),
         };
         table.row([
             check.id.clone(),
@@ -149,13 +148,12 @@ fn cells(evidence: Option<&Evidence>) -> [String; 3] {
 /// Skipped checks by code, then what no run looks at.
 fn not_looked_at(report: &Report) -> Block {
     let mut codes: BTreeMap<ReasonCode, Vec<&str>> = BTreeMap::new();
-    let skipped = |check: &&Check| check.verdict == Verdict::Skip;
-    for check in report.checks.iter().filter(skipped) {
+    let checks = report.checks.iter();
+    for check in checks.filter(|check| check.verdict == Verdict::Skip) {
         codes.entry(check.reason.code).or_default().push(&check.id);
     }
-    let skipped = codes
-        .iter()
-        .map(|(code, ids)| format!("[{}] {}", code.code(), ids.join(", ")));
+    let codes = codes.iter();
+    let skipped = codes.map(|(code, ids)| format!("[{}] {}", code.code(), ids.join(", ")));
     Block::list(skipped.chain(report.not_covered.iter().cloned()))
 }
 

@@ -210,9 +210,8 @@ impl fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((found, ordered)) = degraded(self.first) {
             let cards = self.checks.iter().flat_map(|check| devices(check));
-            let cards: Vec<&str> = cards.collect();
-            let verb = if cards.len() == 1 { "runs" } else { "run" };
-            let cards = cards.join(", ");
+            let cards = cards.collect::<Vec<_>>().join(", ");
+            let verb = if cards.contains(", ") { "run" } else { "runs" };
             return write!(f, "{cards} {verb} at {found}, {ordered} ordered");
         }
         let mut kinds: Vec<&str> = self.checks.iter().map(|check| title(&check.kind)).collect();
@@ -233,9 +232,11 @@ impl fmt::Display for Cause<'_> {
         let worst = checks.filter_map(|check| Some((beyond(check)?, check)));
         match worst.max_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, worst)) if self.checks.len() > 1 => {
-                let count = covered(self.report, &self.checks);
-                let of = plural(count, kind_of_devices(self.report));
-                write!(f, ", {of}: worst {}: {}", about(worst), CameTo(worst))
+                if kinds.len() > 1 || self.checks.len() > SHOWN {
+                    let count = covered(self.report, &self.checks);
+                    write!(f, ", {}", plural(count, kind_of_devices(self.report)))?;
+                }
+                write!(f, ": worst {}: {}", about(worst), CameTo(worst))
             }
             _ => write!(f, ": {}", CameTo(self.first)),
         }
