@@ -16,7 +16,7 @@ use record::unit::ByteCount;
 use record::{Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkUse, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
 
-use crate::begun::{Asked, Begun, DeviceArgs, RunningArgs, one_size};
+use crate::begun::{Begun, DeviceArgs, RunningArgs, one_size, recorded};
 use crate::messages::{Finding, LoadRequest};
 use crate::parent::{Measurer, exit_code};
 
@@ -63,13 +63,8 @@ fn at_least_a_mib(text: &str) -> Result<ByteCount, String> {
 
 /// Loads the devices and prints what came of it; gives the exit code.
 pub(crate) fn run(args: &LoadArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
-    let asked = Asked {
-        on: &args.on,
-        running: &args.running,
-        program: PROGRAM,
-        name: "load",
-    };
-    asked.run::<Links>(interrupt, show, |begun| {
+    let (args_of_run, names) = ((&args.on, &args.running), (PROGRAM, "load"));
+    recorded::<Links>(args_of_run, names, (interrupt, show), |begun| {
         let mut recorder = begun.record(PROGRAM)?;
         let outcome = load(args, begun, &mut recorder, interrupt);
         recorder.end(outcome, exit_code)

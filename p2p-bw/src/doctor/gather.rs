@@ -14,31 +14,17 @@ use runner::Interrupt;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::software;
+use crate::begun::DeviceArgs;
 
 /// What to look at and how to show it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
-    /// Look at a simulated machine instead of this machine: a built-in name or a machine file. Limits of this machine's processes are left out.
-    #[arg(long, value_name = "NAME", conflicts_with = "root")]
-    pub(super) sim: Option<String>,
+    #[command(flatten)]
+    pub(super) on: DeviceArgs,
 
     /// Read below this folder, which holds copies of a machine's `sys` and `proc`, instead of this machine. No driver is asked.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["sim", "gpus", "backend"])]
     root: Option<PathBuf>,
-
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "all",
-        conflicts_with = "root",
-        allow_negative_numbers = true
-    )]
-    gpus: String,
-
-    /// Whose driver to ask. `auto` asks each, in the order of this list, until one answers; `host` asks none.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto, conflicts_with = "root")]
-    backend: BackendArg,
 
     /// Print JSON instead of text.
     #[arg(long)]
@@ -76,8 +62,9 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
             missing: None,
         });
     }
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
-    let sysfs = tree(args.sim.as_deref())?;
+    let on = &args.on;
+    played::refuse_host(on.sim.as_deref(), on.backend)?;
+    let sysfs = tree(on.sim.as_deref())?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let mut given = unasked(shown_by(&sysfs, &machine), "");
     let (said, missing) = match asked(args, &machine, interrupt)? {
@@ -86,17 +73,16 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
             (chosen.said, None)
         }
         Err(reason) => {
-            if args.gpus.trim() != "all" {
+            if let Some(gpus) = on.gpus.as_deref().filter(|gpus| gpus.trim() != "all") {
                 return Err(Stop::Usage(format!(
-                    "--gpus {}: no driver answers that could number GPUs; leave --gpus out",
-                    args.gpus
+                    "--gpus {gpus}: no driver answers that could number GPUs; leave --gpus out"
                 )));
             }
             given.undriven = Some(reason.clone());
             given.unversioned = vec![reason.clone()];
             fabric(&mut given, args, interrupt)?;
             let what = "the backend that was asked for does not answer";
-            let is_named = ![BackendArg::Auto, HOST].contains(&args.backend);
+            let is_named = ![BackendArg::Auto, HOST].contains(&on.backend);
             (Vec::new(), is_named.then(|| format!("{what}: {reason}")))
         }
     };
@@ -135,14 +121,14 @@ fn asked(
 ) -> Result<Result<Chosen, String>, Stop> {
     // A refusal of several lines as one.
     let one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-    if args.backend == HOST {
+    if args.on.backend == HOST {
         return Ok(Err("no driver is asked (--backend host)".to_owned()));
     }
-    let chosen = match choose(args.backend, machine, args.deadline, interrupt) {
+    let chosen = match choose(args.on.backend, machine, args.deadline, interrupt) {
         Err(Stop::Refused(reason)) => return Ok(Err(one_line(&reason))),
         chosen => chosen?,
     };
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    played::expect_soft(args.on.sim.as_deref(), &chosen)?;
     Ok(match chosen.backend {
         Built::Host => {
             let absent = chosen.absent.join("; ");
@@ -160,7 +146,8 @@ fn driven(
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
     let (backend, inventory) = (chosen.backend, &chosen.inventory);
-    let found = inventory::select(Some(&args.gpus), backend, inventory).map_err(Stop::Usage)?;
+    let found =
+        inventory::select(args.on.gpus.as_deref(), backend, inventory).map_err(Stop::Usage)?;
     let unmanaged = inventory.unmanaged.as_deref();
     let untold = unmanaged.unwrap_or("the management library does not tell of this device");
     let device = |found: &inventory::Found| {
@@ -187,7 +174,7 @@ fn driven(
 
 /// A driver that waits for the fabric of NVSwitches does not start, and the management library says why.
 fn fabric(given: &mut Given, args: &DoctorArgs, interrupt: &Interrupt) -> Result<(), Stop> {
-    if args.backend == HOST || given.devices.is_empty() {
+    if args.on.backend == HOST || given.devices.is_empty() {
         return Ok(());
     }
     let all = inventory::nvlinks(Built::Cuda, args.deadline, interrupt)?;

@@ -26,10 +26,10 @@ pub(crate) fn run(args: &DoctorArgs, interrupt: &Interrupt, show: Show) -> Resul
         missing,
     } = gathered?;
     said.iter().chain(&missing).for_each(|line| say!("{line}"));
-    let shown = judged((source, args.sim.is_some()), &facts);
+    let shown = judged((source, args.on.sim.is_some()), &facts);
     let printed = match args.json {
         true => outputs::json(&shown)?,
-        false => show.print(&document::document(&shown, args.sim.as_deref())),
+        false => show.print(&document::document(&shown, args.on.sim.as_deref())),
     };
     let of_missing = missing.map(|_| exit::INCONCLUSIVE);
     let codes = [printed, exit_code(&shown.counts)].into_iter();

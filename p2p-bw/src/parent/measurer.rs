@@ -8,7 +8,7 @@ use record::{FailureKind, Outcome, Verification};
 use runner::{Ending, Interrupt, Ladder, RESUMED, Unanswered, Worker};
 
 use crate::cases::Case;
-use crate::children::Child;
+use crate::children;
 use crate::messages::{Ask, Blame, Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
@@ -96,7 +96,7 @@ impl<'a> Measurer<'a> {
         let (worker, doing, opening) = match &mut self.worker {
             Some(worker) => (worker, "a measurement", limit),
             None => {
-                let worker = self.worker.insert(Child::Worker.start()?);
+                let worker = self.worker.insert(children::start(children::WORKER)?);
                 let opening = limit.max(self.deadline * OPENING_STEPS);
                 (worker, "opening the driver", opening)
             }

@@ -15,7 +15,7 @@ use super::intent::Intents;
 use super::monitor::{Monitor, Readings};
 use super::plan::{Planned, plan};
 use super::session::{self, RunArgs, Session};
-use crate::begun::{Asked, Begun};
+use crate::begun::{Begun, recorded};
 use crate::cases::{self, Case, Engine};
 
 /// The program in the header of a record.
@@ -42,14 +42,9 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     if args.list {
         return list(args, interrupt);
     }
-    let asked = Asked {
-        on: &args.on,
-        running: &args.running,
-        program: PROGRAM,
-        name: "p2p",
-    };
     let run = |begun: &Begun| measured(args, cases, begun, interrupt);
-    asked.run::<Links>(interrupt, show, run)
+    let asked = (&args.on, &args.running);
+    recorded::<Links>(asked, (PROGRAM, "p2p"), (interrupt, show), run)
 }
 
 /// Lists cases and devices, or writes a record of machine, driver and devices in which nothing was measured.

@@ -94,7 +94,7 @@ pub(super) fn described(
         devices[*position].idle = Some(reading.clone());
     }
     let mut caveats: Vec<Caveat> = known::busy(&devices).collect();
-    caveats.extend(fabric::nvlink_caveats(found, &devices));
+    caveats.extend(fabric::nvlink_caveats(begun));
     caveats.extend(known::said(chosen));
     caveats.extend(known::shared_cpus(found, &devices));
     if !begun.is_soft() {
@@ -110,7 +110,7 @@ pub(super) fn described(
     Links {
         machine: Some(begun.machine.clone()),
         backend: Some(inventory::backend(chosen)),
-        nvlinks: fabric::nvlinks(found, &devices),
+        nvlinks: fabric::nvlinks(begun),
         devices,
         paths,
         caveats,
@@ -181,11 +181,7 @@ impl Session<'_> {
         caveats.extend(verdict::staged_kernels(links));
         if !links.nvlinks.is_empty() {
             let now = inventory::nvlinks(begun.chosen.backend, deadline, interrupt)?;
-            caveats.extend(fabric::nvlink_errors_risen(
-                &begun.found,
-                &links.devices,
-                &now,
-            ));
+            caveats.extend(fabric::nvlink_errors_risen(begun, &now));
         }
         let lost = self.monitor.finish();
         caveats.extend(lost.map(|why| Condition::LinkReadingLost.with(why)));
@@ -288,7 +284,7 @@ impl Points for Session<'_> {
         let links = BoxLinks {
             links: &self.recorder.payload,
             readings: &readings,
-            nvlink_gb_per_s: fabric::nvlink_rate(&self.begun.found),
+            nvlink_gb_per_s: fabric::nvlink_rate(self.begun),
         };
         Ok(found.judged(|quantities| links.used(point, quantities)))
     }
