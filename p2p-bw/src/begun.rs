@@ -17,6 +17,9 @@ use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use view::csv;
 
+/// The program in the header of a record.
+pub(crate) const PROGRAM: &str = env!("CARGO_PKG_NAME");
+
 /// Which devices, and whose.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DeviceArgs {

@@ -16,7 +16,7 @@ use record::unit::ByteCount;
 use record::{Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkUse, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
 
-use crate::begun::{Begun, DeviceArgs, RunningArgs, one_size, recorded};
+use crate::begun::{Begun, DeviceArgs, PROGRAM, RunningArgs, one_size, recorded};
 use crate::messages::{Finding, LoadRequest};
 use crate::parent::{Measurer, exit_code};
 
@@ -30,9 +30,6 @@ const HOST_PIECE: u64 = 4 << 20;
 /// Between two looks at the devices, and between two words of progress: a soak of hours is seen to be alive.
 const LOOK: Duration = Duration::from_millis(50);
 const PROGRESS: Duration = Duration::from_secs(10);
-
-/// The program in the header of a record.
-const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// What to load and for how long.
 #[derive(Debug, Clone, Args)]

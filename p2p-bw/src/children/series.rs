@@ -11,6 +11,9 @@ use super::lanes::{Lanes, Sample};
 use crate::cases::Measures;
 use crate::messages::WorkerReply;
 
+/// The host's time to issue a small copy; all else is timed by events.
+const ISSUE: &str = "issue";
+
 /// The samples of one quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
@@ -80,28 +83,27 @@ pub(super) fn sampled<B: Backend>(
 
 /// The quantities of a case whose streams have these names, without samples.
 fn empty(measures: Measures, streams: Vec<String>, source: TimeSource) -> Vec<Series> {
-    let one = |name: String, unit, source| Series {
-        name,
-        unit,
-        source,
-        samples: Vec::new(),
-    };
-    match measures {
+    let (names, unit): (Vec<String>, _) = match measures {
         Measures::Bandwidth => {
             let total = (streams.len() > 1).then(|| "total".to_owned());
-            let names = streams.into_iter().chain(total);
-            names.map(|name| one(name, Unit::GbPerS, source)).collect()
+            (streams.into_iter().chain(total).collect(), Unit::GbPerS)
         }
-        Measures::Latency => vec![one("latency".to_owned(), Unit::Nanoseconds, source)],
-        Measures::SmallCopies => vec![
-            one(
-                "issue".to_owned(),
-                Unit::Microseconds,
-                TimeSource::HostMonotonic,
-            ),
-            one("pace".to_owned(), Unit::Microseconds, source),
-        ],
-    }
+        Measures::Latency => (vec!["latency".to_owned()], Unit::Nanoseconds),
+        Measures::SmallCopies => (
+            vec![ISSUE.to_owned(), "pace".to_owned()],
+            Unit::Microseconds,
+        ),
+    };
+    let one = |name: String| Series {
+        source: match name == ISSUE {
+            true => TimeSource::HostMonotonic,
+            false => source,
+        },
+        name,
+        unit,
+        samples: Vec::new(),
+    };
+    names.into_iter().map(one).collect()
 }
 
 /// What a sample of so many copies a lane, or steps, says of each quantity.
@@ -125,31 +127,36 @@ fn values(measures: Measures, bytes: u64, sample: &Sample, copies: u32) -> Vec<f
     }
 }
 
-/// The quantities of series, in their order, that were timed alike but for the clock of each.
-pub(super) fn measured(
-    series: Vec<Series>,
-    (timing, stopped): (Timing, StopReason),
-    verification: Verification,
-    placement: Option<Placement>,
-) -> Outcome {
-    let quantity = |series: Series| {
-        let source = series.source;
-        let timing = Timing { source, ..timing };
-        Some(NamedQuantity {
-            quantity: Quantity::from_samples(series.samples, series.unit, timing, stopped)?,
-            name: series.name,
-        })
-    };
-    match series.into_iter().map(quantity).collect() {
-        Some(quantities) => Outcome::Measured {
-            quantities,
-            verification,
-            link: LinkUse::default(),
-            placement,
-        },
-        None => Outcome::Failed {
-            reason: "a time was zero or not a number; use larger --sizes".into(),
-        },
+impl Sampled {
+    /// The quantities of the series, in their order, that were timed alike but for the clock of each.
+    pub(super) fn measured(
+        self,
+        verification: Verification,
+        placement: Option<Placement>,
+    ) -> Outcome {
+        let quantity = |series: Series| {
+            let source = series.source;
+            let timing = Timing {
+                source,
+                ..self.timing
+            };
+            let Series { samples, unit, .. } = series;
+            Some(NamedQuantity {
+                quantity: Quantity::from_samples(samples, unit, timing, self.stopped)?,
+                name: series.name,
+            })
+        };
+        match self.series.into_iter().map(quantity).collect() {
+            Some(quantities) => Outcome::Measured {
+                quantities,
+                verification,
+                link: LinkUse::default(),
+                placement,
+            },
+            None => Outcome::Failed {
+                reason: "a time was zero or not a number; use larger --sizes".into(),
+            },
+        }
     }
 }
 

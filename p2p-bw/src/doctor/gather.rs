@@ -9,7 +9,7 @@ use doctor::{Device, Facts, Given, SharedMemory};
 use inventory::{BackendArg, Built, Chosen, choose, played};
 use program::command_line::seconds;
 use program::kernel_log::KernelLog;
-use program::{Stop, passing_folder, sim};
+use program::{Stop, passing_folder, say, sim};
 use runner::Interrupt;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
@@ -35,42 +35,33 @@ pub(crate) struct DoctorArgs {
     deadline: Duration,
 }
 
-/// The facts, and what they are of.
-pub(super) struct Gathered {
-    pub(super) source: String,
-    pub(super) facts: Facts,
-    /// What to tell on standard error.
-    pub(super) said: Vec<String>,
-    /// What was asked for and is not there.
-    pub(super) missing: Option<String>,
-}
-
-/// Reads everything that rules may look at.
+/// Reads everything that rules may look at: what it is of, the facts, and whether the backend that was asked for does not answer.
 ///
 /// # Errors
 /// A wrong command line, a tree that cannot be read, or a signal.
-pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathered, Stop> {
+pub(super) fn gather(
+    args: &DoctorArgs,
+    interrupt: &Interrupt,
+) -> Result<(String, Facts, bool), Stop> {
     if let Some(root) = &args.root {
         let why = "only a folder is read (--root)";
         let sysfs = Sysfs::at(root);
         let machine = Machine::read(&sysfs).map_err(|error| Stop::Usage(error.to_string()))?;
         let given = unasked(shown_by(&sysfs, &machine), why);
-        return Ok(Gathered {
-            source: format!("the files below {}", root.display()),
-            facts: Facts::read(&sysfs, &Fact::unknown(why), machine, given),
-            said: Vec::new(),
-            missing: None,
-        });
+        let source = format!("the files below {}", root.display());
+        let facts = Facts::read(&sysfs, &Fact::unknown(why), machine, given);
+        return Ok((source, facts, false));
     }
     let on = &args.on;
     played::refuse_host(on.sim.as_deref(), on.backend)?;
     let sysfs = tree(on.sim.as_deref())?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let mut given = unasked(shown_by(&sysfs, &machine), "");
-    let (said, missing) = match asked(args, &machine, interrupt)? {
+    let mut is_missing = false;
+    match asked(args, &machine, interrupt)? {
         Ok(chosen) => {
             driven(&mut given, args, (&chosen, &sysfs, &machine), interrupt)?;
-            (chosen.said, None)
+            chosen.said.iter().for_each(|line| say!("{line}"));
         }
         Err(reason) => {
             if let Some(gpus) = on.gpus.as_deref().filter(|gpus| gpus.trim() != "all") {
@@ -81,11 +72,12 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
             given.undriven = Some(reason.clone());
             given.unversioned = vec![reason.clone()];
             fabric(&mut given, args, interrupt)?;
-            let what = "the backend that was asked for does not answer";
-            let is_named = ![BackendArg::Auto, HOST].contains(&on.backend);
-            (Vec::new(), is_named.then(|| format!("{what}: {reason}")))
+            is_missing = ![BackendArg::Auto, HOST].contains(&on.backend);
+            if is_missing {
+                say!("the backend that was asked for does not answer: {reason}");
+            }
         }
-    };
+    }
     let simulated = sim::box_name();
     let of_files = simulated.is_none().then_some(&machine);
     given.variables = Fact::Known(software::variables(of_files));
@@ -102,12 +94,8 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
             ("this machine".to_owned(), Fact::Known(Sysfs::real()))
         }
     };
-    Ok(Gathered {
-        source,
-        facts: Facts::read(&sysfs, &own, machine, given),
-        said,
-        missing,
-    })
+    let facts = Facts::read(&sysfs, &own, machine, given);
+    Ok((source, facts, is_missing))
 }
 
 /// The backend that asks no driver.

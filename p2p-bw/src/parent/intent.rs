@@ -40,8 +40,8 @@ pub(super) struct Intents {
     /// Where intents are put; `None` where nothing of this run can take a machine down, or the file cannot be used.
     file: Option<PathBuf>,
     boot_id: String,
-    /// Pairs on which an earlier boot ended, with the time.
-    lost: Vec<(String, String)>,
+    /// Those during which an earlier boot ended.
+    lost: Vec<Entry>,
     /// Why what earlier boots left cannot be read: nobody knows which pair is one.
     pub(super) unread: Option<String>,
 }
@@ -121,16 +121,17 @@ impl Intents {
         Ok(Self {
             file: Some(file),
             boot_id: boot_id.to_owned(),
-            lost: earlier.map(|entry| (entry.pair, entry.at)).collect(),
+            lost: earlier.collect(),
             unread: None,
         })
     }
 
     /// Why copies of a pair are not tried: an earlier boot ended during them.
     pub(super) fn lost(&self, pair: &str) -> Option<String> {
-        let (_, at) = self.lost.iter().find(|(lost, _)| lost == pair)?;
+        let lost = self.lost.iter().find(|lost| lost.pair == pair)?;
         Some(format!(
-            "the machine went down, or had to be restarted, during copies of this pair begun at {at}; --risk tries it again"
+            "the machine went down, or had to be restarted, during copies of this pair begun at {}; --risk tries it again",
+            lost.at
         ))
     }
 

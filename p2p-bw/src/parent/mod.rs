@@ -16,7 +16,7 @@ mod verdict;
 
 pub(crate) use finding::{exit_code, of_outcome};
 pub(crate) use measurer::Measurer;
-pub(crate) use plan::{Place, Planned};
+pub(crate) use plan::{Place, Planned, plan};
 pub(crate) use points::{Points, measure};
 pub(crate) use run::{check_memory, default_host_bytes, run};
 pub(crate) use session::RunArgs;

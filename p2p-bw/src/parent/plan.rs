@@ -82,7 +82,7 @@ impl Planned {
 }
 
 /// Every point of the cases on `devices` devices at these sizes.
-pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount]) -> Vec<Planned> {
+pub(crate) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount]) -> Vec<Planned> {
     let mut planned = Vec::new();
     for case in cases {
         let fixed = case.fixed_bytes().map(ByteCount);

@@ -15,11 +15,8 @@ use super::intent::Intents;
 use super::monitor::{Monitor, Readings};
 use super::plan::{Planned, plan};
 use super::session::{self, RunArgs, Session};
-use crate::begun::{Begun, recorded};
+use crate::begun::{Begun, PROGRAM, recorded};
 use crate::cases::{self, Case, Engine};
-
-/// The program in the header of a record.
-const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// Bytes of one copy on the host backend at least, and at most.
 const HOST_BYTES: (u64, u64) = (64 << 20, 1 << 30);

@@ -144,10 +144,8 @@ impl Session<'_> {
         self.monitor.ask(0..begun.devices.len());
         let idle = self.monitor.collect();
         let known = described(begun, &idle, planned, self.interrupt);
-        for caveat in &known.caveats {
-            if matches!(caveat, Caveat::DeviceBusy { .. }) {
-                say!("{}", view::caveat(caveat).text);
-            }
+        for caveat in known::busy(&begun.devices) {
+            say!("{}", view::caveat(&caveat).text);
         }
         self.recorder.add(LinksEvent::Found {
             machine: Box::new(begun.machine.clone()),
@@ -225,12 +223,6 @@ impl Session<'_> {
         format!("{} {}>{}", identity.join(" "), name(from), name(to))
     }
 
-    /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
-    fn intents(&self, point: &Planned) -> Vec<String> {
-        let accesses = point.accesses().into_iter();
-        accesses.map(|(from, to)| self.pair(from, to)).collect()
-    }
-
     /// Puts link readings into the record where they say something new.
     fn keep_readings(&mut self, readings: &Readings) -> Result<(), Break> {
         for (device, reading) in readings {
@@ -269,7 +261,9 @@ impl Points for Session<'_> {
         job: &Job,
         measurer: &mut Measurer<'_>,
     ) -> Result<Finding, Break> {
-        let intents = self.intents(point);
+        // Each pair by the device that accesses the other, as it was probed.
+        let accesses = point.accesses().into_iter();
+        let intents: Vec<String> = accesses.map(|(a, b)| self.pair(a, b)).collect();
         let monitor = &mut self.monitor;
         let mut on_sample = || {
             // Copies within a device put no load on its link.

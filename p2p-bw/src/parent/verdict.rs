@@ -150,12 +150,7 @@ pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<O
         return not_applicable("peer access is switched off by --no-peer".to_owned());
     }
     point.accesses().into_iter().find_map(|pair| {
-        let label = |at: usize| {
-            links
-                .devices
-                .get(at)
-                .map_or("?", |device| device.label.as_str())
-        };
+        let label = |at: usize| &links.devices[at].label;
         let between = match point.is_group() {
             true => format!("between {} and {} ", label(pair.0), label(pair.1)),
             false => String::new(),
@@ -183,7 +178,7 @@ pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<O
 /// than the copy engine between the same devices goes another way.
 pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
     let label = |end: Endpoint| match end {
-        Endpoint::Device(position) => links.devices.get(position).map_or("?", |one| &one.label),
+        Endpoint::Device(position) => &links.devices[position].label,
         Endpoint::Host | Endpoint::All => "?",
     };
     let largest = links.points.iter().map(|point| point.bytes).max();
