@@ -17,7 +17,7 @@ use super::lanes::{Lanes, Transfer, Work};
 use super::relay::Relay;
 use super::{placed, series};
 use crate::cases::{Case, Engine, Measures, Memory, Pattern, Stream};
-use crate::messages::{Blame, Finding, Job};
+use crate::messages::{Finding, Job};
 
 /// Small copies in one sample: as many as the field's tools take.
 const SMALL_COPIES: u32 = 100;
@@ -131,10 +131,9 @@ impl<B: Backend> Run<'_, B> {
         self.caveats.extend(unproven);
         self.take_access_back()?;
         Ok(Finding {
-            outcome: sampled.measured(verification, placement),
             thread,
             caveats: self.caveats,
-            blame: Blame::Nothing,
+            ..Finding::without_numbers(sampled.measured(verification, placement))
         })
     }
 

@@ -49,10 +49,7 @@ fn places(nodes: Option<&[u32]>, machine: &Machine, home: Option<u32>) -> Vec<Pl
         None => of_host.map(|node| node.id).collect(),
     };
     if nodes.is_empty() {
-        return vec![Place {
-            memory: None,
-            thread: None,
-        }];
+        return vec![Place::default()];
     }
     // A thread needs CPUs: where the device's node has none, or is not known, it is not bound.
     let near = home.filter(|node| has_cpus(machine, *node));

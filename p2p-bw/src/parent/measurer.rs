@@ -148,11 +148,9 @@ impl<'a> Measurer<'a> {
             Err(Unanswered::Silent(silence)) => {
                 self.end_worker();
                 doing = format!("{doing}: {silence}");
-                let blame = match self.is_unkillable {
-                    true => Blame::Unkillable,
-                    false => Blame::Failure,
-                };
+                let mut blame = Blame::Failure;
                 if self.is_unkillable {
+                    blame = Blame::Unkillable;
                     doing.push_str("; its process cannot be ended");
                 }
                 vec![match silence.is_hang() || self.is_unkillable {

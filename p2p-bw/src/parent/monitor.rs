@@ -43,12 +43,11 @@ impl<'a> Monitor<'a> {
         deadline: Duration,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Stop> {
-        let watch = match begun.is_host() {
-            true => None,
-            false => Some(Watch::start(begun, interrupt)?),
-        };
+        let has_links = !begun.is_host();
         Ok(Self {
-            watch,
+            watch: has_links
+                .then(|| Watch::start(begun, interrupt))
+                .transpose()?,
             asked: Vec::new(),
             readings: Readings::new(),
             patience: ANSWER.max(deadline * OPENING_STEPS),

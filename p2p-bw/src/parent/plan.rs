@@ -21,7 +21,7 @@ pub(crate) struct Planned {
 }
 
 /// The nodes on which memory and the issuing thread are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) memory: Option<u32>,
     pub(crate) thread: Option<u32>,

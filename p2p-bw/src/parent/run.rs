@@ -10,10 +10,10 @@ use record::{FailureKind, Links, Payload, Record, Status, exit};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
-use super::finding;
 use super::intent::Intents;
 use super::monitor::{Monitor, Readings};
 use super::plan::{Planned, plan};
+use super::points;
 use super::session::{self, RunArgs, Session};
 use crate::begun::{Begun, PROGRAM, recorded};
 use crate::cases::{self, Case, Engine};
@@ -104,7 +104,7 @@ fn measured(
         remembered: Intents::default(),
     };
     let outcome = session.measure(&planned);
-    session.recorder.end(outcome, finding::exit_code)
+    session.recorder.end(outcome, points::exit_code)
 }
 
 /// Refuses points whose buffers nine tenths of the host memory do not hold: asking for more ends in the kernel's out-of-memory killer.

@@ -177,48 +177,48 @@ pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<O
 /// What the rates of copy engine and kernels say of the pairs: one caveat for reads and one for writes. A kernel that is far slower
 /// than the copy engine between the same devices goes another way.
 pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
-    let label = |end: Endpoint| match end {
-        Endpoint::Device(position) => &links.devices[position].label,
-        Endpoint::Host | Endpoint::All => "?",
-    };
     let largest = links.points.iter().map(|point| point.bytes).max();
+    // Smaller copies take as long as a launch does.
+    if largest < Some(LEAST_BYTES) {
+        return Vec::new();
+    }
     let rates = |case: &'static str| {
         let points = links.points.iter();
         let points = points.filter(move |one| one.case == case && Some(one.bytes) == largest);
-        points.filter_map(|point| match &point.outcome {
-            Outcome::Measured { quantities, .. } => {
-                Some(((point.from, point.to), quantities.first()?.quantity.value))
-            }
+        points.filter_map(|point| match (&point.outcome, point.from, point.to) {
+            (
+                Outcome::Measured { quantities, .. },
+                Endpoint::Device(from),
+                Endpoint::Device(to),
+            ) => Some(((from, to), quantities.first()?.quantity.value)),
             _ => None,
         })
     };
     let of = |(access, by_copy, by_kernel)| {
         let kernels: BTreeMap<_, f64> = rates(by_kernel).collect();
-        let slow = |(pair, copy)| {
-            let kernel = *kernels.get(&pair)?;
-            (kernel * KERNELS_STAGED_RATIO < copy).then_some((pair, kernel, copy))
-        };
-        let slow: Vec<_> = rates(by_copy).filter_map(slow).collect();
-        let (_, kernel_gb_per_s, copy_gb_per_s) = *slow
+        let both =
+            rates(by_copy).filter_map(|(pair, copy)| Some((pair, *kernels.get(&pair)?, copy)));
+        let slow = both.filter(|(_, kernel, copy)| kernel * KERNELS_STAGED_RATIO < *copy);
+        let slow: Vec<((usize, usize), f64, f64)> = slow.collect();
+        let slowest = slow
             .iter()
-            .min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
-        let pair = |((from, to), ..): &((Endpoint, Endpoint), f64, f64)| {
-            format!("{}->{}", label(*from), label(*to))
-        };
-        Some(Caveat::KernelsStaged {
+            .min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)));
+        let label = |at: usize| &links.devices[at].label;
+        slowest.map(|(_, kernel, copy)| Caveat::KernelsStaged {
             access,
-            pairs: slow.iter().map(pair).collect(),
-            kernel_gb_per_s,
-            copy_gb_per_s,
+            pairs: slow
+                .iter()
+                .map(|((from, to), ..)| format!("{}->{}", label(*from), label(*to)))
+                .collect(),
+            kernel_gb_per_s: *kernel,
+            copy_gb_per_s: *copy,
         })
     };
     let ways = [
         (PeerAccess::Reads, "d2d_read_ce", "d2d_read_sm"),
         (PeerAccess::Writes, "d2d_write_ce", "d2d_write_sm"),
     ];
-    // Smaller copies take as long as a launch does.
-    let ways = ways.into_iter().filter(|_| largest >= Some(LEAST_BYTES));
-    ways.filter_map(of).collect()
+    ways.into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
