@@ -49,7 +49,7 @@ pub(super) fn sampled<B: Backend>(
         copies_per_sample: copies,
         warmup_copies,
     };
-    let (mut series, mut overlaps) = (empty(measures, names, timing.source), Vec::new());
+    let (mut series, mut overlaps) = (Vec::<Series>::new(), Vec::new());
     loop {
         if !bench.is_quiet {
             bench.tell(&WorkerReply::Timing(overlaps.len()));
@@ -58,16 +58,25 @@ pub(super) fn sampled<B: Backend>(
         if timing.gate != sample.gate {
             timing.gate = sample.gate;
             overlaps.clear();
-            series.iter_mut().for_each(|one| one.samples.clear());
+            series.clear();
         }
         let lanes = || sample.lanes.iter().copied();
         let shortest = lanes().fold(f64::INFINITY, f64::min);
         overlaps.push(shortest / lanes().fold(0.0, f64::max));
-        for (one, value) in series
-            .iter_mut()
-            .zip(values(measures, bytes, &sample, copies))
-        {
-            one.samples.push(value);
+        let values = values((measures, &names), (bytes, copies), &sample);
+        for (at, (name, unit, value)) in values.into_iter().enumerate() {
+            if at == series.len() {
+                series.push(Series {
+                    source: match name == ISSUE {
+                        true => TimeSource::HostMonotonic,
+                        false => timing.source,
+                    },
+                    name,
+                    unit,
+                    samples: Vec::new(),
+                });
+            }
+            series[at].samples.push(value);
         }
         let watched: Vec<&[f64]> = series.iter().map(|one| &one.samples[..]).collect();
         if let Some(stopped) = stop(&watched) {
@@ -81,47 +90,32 @@ pub(super) fn sampled<B: Backend>(
     }
 }
 
-/// The quantities of a case whose streams have these names, without samples.
-fn empty(measures: Measures, streams: Vec<String>, source: TimeSource) -> Vec<Series> {
-    let (names, unit): (Vec<String>, _) = match measures {
-        Measures::Bandwidth => {
-            let total = (streams.len() > 1).then(|| "total".to_owned());
-            (streams.into_iter().chain(total).collect(), Unit::GbPerS)
-        }
-        Measures::Latency => (vec!["latency".to_owned()], Unit::Nanoseconds),
-        Measures::SmallCopies => (
-            vec![ISSUE.to_owned(), "pace".to_owned()],
-            Unit::Microseconds,
-        ),
-    };
-    let one = |name: String| Series {
-        source: match name == ISSUE {
-            true => TimeSource::HostMonotonic,
-            false => source,
-        },
-        name,
-        unit,
-        samples: Vec::new(),
-    };
-    names.into_iter().map(one).collect()
-}
-
-/// What a sample of so many copies a lane, or steps, says of each quantity.
-fn values(measures: Measures, bytes: u64, sample: &Sample, copies: u32) -> Vec<f64> {
+/// What a sample of so many copies a lane, or steps, says of each quantity of a case whose streams have these names.
+fn values(
+    (measures, names): (Measures, &[String]),
+    (bytes, copies): (u64, u32),
+    sample: &Sample,
+) -> Vec<(String, Unit, f64)> {
     let each = f64::from(copies);
     let lanes = sample.lanes.iter();
     match measures {
         Measures::Bandwidth => {
             let moved = bytes * u64::from(copies);
-            let total = gb_per_s(moved * sample.lanes.len() as u64, sample.total);
-            let total = (sample.lanes.len() > 1).then_some(total);
-            let shares = lanes.map(|lane| gb_per_s(moved, *lane));
+            let of = |name: &str, value| (name.to_owned(), Unit::GbPerS, value);
+            let total = gb_per_s(moved * lanes.len() as u64, sample.total);
+            let total = (lanes.len() > 1).then(|| of("total", total));
+            let shares = names.iter().zip(lanes);
+            let shares = shares.map(|(name, lane)| of(name, gb_per_s(moved, *lane)));
             shares.chain(total).collect()
         }
-        Measures::Latency => lanes.map(|lane| lane / each).collect(),
+        Measures::Latency => {
+            let latency = lanes.map(|lane| ("latency".to_owned(), Unit::Nanoseconds, lane / each));
+            latency.collect()
+        }
         Measures::SmallCopies => {
-            let issue = sample.issuing.as_secs_f64() * 1e6 / each;
-            let pace = lanes.map(|lane| lane / each / 1e3);
+            let of = |name: &str, value| (name.to_owned(), Unit::Microseconds, value);
+            let issue = of(ISSUE, sample.issuing.as_secs_f64() * 1e6 / each);
+            let pace = lanes.map(|lane| of("pace", lane / each / 1e3));
             [issue].into_iter().chain(pace).collect()
         }
     }
@@ -176,7 +170,9 @@ mod tests {
             issuing: Duration::from_micros(300),
             gate: Gate::None,
         };
-        values(measures, 1_000_000, &sample, 100)
+        let names = ["forward", "back"].map(str::to_owned);
+        let values = values((measures, &names), (1_000_000, 100), &sample);
+        values.into_iter().map(|(.., value)| value).collect()
     }
 
     #[test]

@@ -44,10 +44,11 @@ pub(super) fn judge(
     };
     match broken.outcome {
         // Whatever took that step, nothing more is tried on the pair.
-        Outcome::Hang { doing } => match is_of_kernels {
-            true => (PeerVerdict::Hang, doing.clone(), unusable(&doing)),
-            false => (PeerVerdict::Hang, doing, kernels),
-        },
+        Outcome::Hang { doing } if is_of_kernels => {
+            let kernels = unusable(&doing);
+            (PeerVerdict::Hang, doing, kernels)
+        }
+        Outcome::Hang { doing } => (PeerVerdict::Hang, doing, kernels),
         // Copies had come through all of their steps: these stay allowed.
         Outcome::Failed { reason }
             if is_of_kernels && outcome(steps, ProbeStep::Graph).is_some() =>
@@ -200,16 +201,14 @@ pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
             rates(by_copy).filter_map(|(pair, copy)| Some((pair, *kernels.get(&pair)?, copy)));
         let slow = both.filter(|(_, kernel, copy)| kernel * KERNELS_STAGED_RATIO < *copy);
         let slow: Vec<((usize, usize), f64, f64)> = slow.collect();
-        let slowest = slow
-            .iter()
-            .min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)));
+        let all = slow.iter();
+        let (_, kernel, copy) = all.min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
         let label = |at: usize| &links.devices[at].label;
-        slowest.map(|(_, kernel, copy)| Caveat::KernelsStaged {
+        let all = slow.iter();
+        let pairs = all.map(|((from, to), ..)| format!("{}->{}", label(*from), label(*to)));
+        Some(Caveat::KernelsStaged {
             access,
-            pairs: slow
-                .iter()
-                .map(|((from, to), ..)| format!("{}->{}", label(*from), label(*to)))
-                .collect(),
+            pairs: pairs.collect(),
             kernel_gb_per_s: *kernel,
             copy_gb_per_s: *copy,
         })
