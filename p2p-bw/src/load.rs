@@ -134,10 +134,8 @@ fn loaded(
 }
 
 fn request(args: &LoadArgs, begun: &Begun, found: &Found) -> LoadRequest {
-    let by_default = match begun.is_host() {
-        true => Some(HOST_BYTES),
-        false => begun.effort().load_bytes,
-    };
+    let of_host = begun.is_host().then_some(HOST_BYTES);
+    let by_default = of_host.or(begun.effort().load_bytes);
     let bytes = args.memory.map(|size| size.0).or(by_default);
     let piece = by_default.map_or(PIECE, |_| HOST_PIECE);
     LoadRequest {

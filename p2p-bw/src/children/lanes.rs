@@ -261,7 +261,8 @@ impl<D: Device> Lanes<D> {
             Some(gates) => {
                 gates.close();
                 // The second half of a relay waits for the first, which is held.
-                gates.hold(self.lanes.iter().map(|lane| &lane.stream))?;
+                let streams: Vec<_> = self.lanes.iter().map(|lane| &lane.stream).collect();
+                gates.hold(&streams)?;
                 Gate::SpinKernel
             }
         })
@@ -327,16 +328,13 @@ impl<D: Device> Gates<D> {
         }
         // No launch behind a closed gate is the first.
         gates.open();
-        gates.hold(streams.iter())?;
+        gates.hold(&streams.iter().collect::<Vec<_>>())?;
         streams.iter().try_for_each(Stream::synchronize)?;
         Ok(Some(gates))
     }
 
     /// Holds the streams of the lanes.
-    pub(super) fn hold<'s>(&self, streams: impl Iterator<Item = &'s D::Stream>) -> Result<()>
-    where
-        D::Stream: 's,
-    {
+    fn hold(&self, streams: &[&D::Stream]) -> Result<()> {
         for ((kernels, gate), stream) in self.gates.iter().zip(streams) {
             kernels.hold(stream, gate, self.timeout_ns)?;
         }

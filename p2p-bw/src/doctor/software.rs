@@ -97,26 +97,18 @@ fn release_of(file: &Path) -> Option<String> {
 /// The variables that rules look at: where it is this machine that is looked at those of the files that its collective library reads for
 /// everybody and for a user, outranked by those of this process.
 pub(super) fn variables(of_files: Option<&Machine>) -> Vec<Variable> {
-    let mut known = BTreeMap::new();
-    let mut add = |variable: Variable| known.insert(variable.name.clone(), variable);
-    for (path, shown) in of_files.map(files).unwrap_or_default() {
-        in_file(&configuration(&path), &shown)
-            .into_iter()
-            .for_each(|variable| drop(add(variable)));
-    }
-    for (name, value) in std::env::vars_os() {
-        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
-            && is_known(&name)
-        {
-            let source = "environment".to_owned();
-            add(Variable {
-                name,
-                value,
-                source,
-            });
-        }
-    }
-    known.into_values().collect()
+    let files = of_files.map(files).unwrap_or_default().into_iter();
+    let of_files = files.flat_map(|(path, shown)| in_file(&configuration(&path), &shown));
+    let own = std::env::vars_os().filter_map(|(name, value)| {
+        Some(Variable {
+            name: name.into_string().ok().filter(|name| is_known(name))?,
+            value: value.into_string().ok()?,
+            source: "environment".to_owned(),
+        })
+    });
+    let named = of_files.chain(own);
+    let named = named.map(|variable| (variable.name.clone(), variable));
+    named.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 /// The configuration files with what they are called: RCCL's for AMD's GPUs, NCCL's for others.

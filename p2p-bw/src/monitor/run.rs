@@ -136,6 +136,11 @@ fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u
 /// What each device does not give, from a reading that is not written.
 fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
     let mut gaps = Vec::new();
+    let gap = |device, key, reason| MonitorGap {
+        device,
+        key,
+        reason,
+    };
     (0..watch.devices()).for_each(|device| watch.ask(device, What::Values));
     let until = Instant::now() + FIRST;
     while watch.is_waiting() {
@@ -146,19 +151,13 @@ fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap
             None => break,
         };
         if let Answer::Values(_, missing) = answer {
-            gaps.extend(missing.into_iter().map(|(key, reason)| MonitorGap {
-                device,
-                key: Some(key),
-                reason,
-            }));
+            let missing = missing.into_iter();
+            gaps.extend(missing.map(|(key, reason)| gap(device, Some(key), reason)));
         }
     }
     for device in 0..watch.devices() {
-        gaps.extend(watch.outstanding(device).map(|asked| MonitorGap {
-            device,
-            key: None,
-            reason: no_answer(backend, asked.elapsed()),
-        }));
+        let late = watch.outstanding(device);
+        gaps.extend(late.map(|asked| gap(device, None, no_answer(backend, asked.elapsed()))));
     }
     gaps.sort_by(|a, b| (a.device, &a.key).cmp(&(b.device, &b.key)));
     Ok(gaps)

@@ -63,21 +63,18 @@ fn default_folders() -> Vec<PathBuf> {
 /// remembered, naming file or folder.
 pub(super) fn open(asked: Option<&Path>, host: &str, boot_id: &str) -> (Intents, Option<String>) {
     let folders = asked.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
-    let mut unknown = None;
+    let (mut none, mut unknown) = (Intents::default(), None);
     for folder in folders {
         match Intents::open(&folder, host, boot_id) {
             Ok(intents) => return (intents, None),
             Err(error) => unknown = Some(format!("{error:#}")),
         }
         if file_of(&folder, host).exists() {
-            let intents = Intents {
-                unread: unknown.clone(),
-                ..Intents::default()
-            };
-            return (intents, unknown);
+            none.unread.clone_from(&unknown);
+            break;
         }
     }
-    (Intents::default(), unknown)
+    (none, unknown)
 }
 
 /// Where every user may make folders, and a boot removes none.

@@ -152,10 +152,9 @@ pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<O
     }
     point.accesses().into_iter().find_map(|pair| {
         let label = |at: usize| &links.devices[at].label;
-        let between = match point.is_group() {
-            true => format!("between {} and {} ", label(pair.0), label(pair.1)),
-            false => String::new(),
-        };
+        let group = point.is_group().then_some(pair);
+        let between = group.map(|(a, b)| format!("between {} and {} ", label(a), label(b)));
+        let between = between.unwrap_or_default();
         let kernels = probe(pair).map(|probe| &probe.kernels);
         match (verdict(pair), point.case.engine, kernels) {
             // A staged path works, only slowly: it is measured and named.

@@ -223,10 +223,8 @@ fn detail<const N: usize>(
 ) -> Option<Section> {
     let mut table = Table::under(heads);
     rows.into_iter().for_each(|row| table.row(row));
-    match table.rows.is_empty() {
-        true => None,
-        false => Some(Section::detail(heading, vec![Block::Table(table)])),
-    }
+    let is_empty = table.rows.is_empty();
+    (!is_empty).then(|| Section::detail(heading, vec![Block::Table(table)]))
 }
 
 /// Links that lack lanes, and slots below their cards; a link that only trained down is idle.
