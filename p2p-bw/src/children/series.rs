@@ -156,10 +156,6 @@ impl Sampled {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use record::quantity::Gate;
-
     use super::*;
 
     /// What 100 copies of 1 MB say that took 300 us of the host's time.
@@ -167,7 +163,7 @@ mod tests {
         let sample = Sample {
             lanes: lanes.to_vec(),
             total,
-            issuing: Duration::from_micros(300),
+            issuing: std::time::Duration::from_micros(300),
             gate: Gate::None,
         };
         let names = ["forward", "back"].map(str::to_owned);

@@ -83,7 +83,13 @@ pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     }
     let target = target(args, interrupt);
     sim::forget();
-    target.and_then(|(machine, nodes)| bound(args, &machine, &nodes))
+    match target.and_then(|(machine, nodes)| bound(args, &machine, &nodes)) {
+        Err(Stop::Refused(reason)) => {
+            say!("numa exec: not started: {reason}");
+            Ok(exit::INCONCLUSIVE)
+        }
+        outcome => outcome,
+    }
 }
 
 /// The binding for the GPUs or nodes that were named.
