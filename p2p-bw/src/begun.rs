@@ -17,6 +17,9 @@ use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use view::csv;
 
+/// The program in the header of a record.
+pub(crate) const PROGRAM: &str = env!("CARGO_PKG_NAME");
+
 /// Which devices, and whose.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DeviceArgs {
@@ -68,41 +71,30 @@ pub(crate) fn one_size(text: &str) -> Result<ByteCount, String> {
     }
 }
 
-/// A command that leaves a record.
-pub(crate) struct Asked<'a> {
-    pub(crate) on: &'a DeviceArgs,
-    pub(crate) running: &'a RunningArgs,
-    /// The program's name in its record.
-    pub(crate) program: &'a str,
-    /// What its folder is named by, where no name was given.
-    pub(crate) name: &'a str,
-}
-
-impl Asked<'_> {
-    /// Finds the devices and lets `run` measure, prints the record that it leaves, and gives the exit code.
-    ///
-    /// # Errors
-    /// What ended it before there was anything to keep.
-    pub(crate) fn run<P: Growing>(
-        &self,
-        interrupt: &Interrupt,
-        show: Show,
-        run: impl FnOnce(&Begun) -> Result<Ended, Stop>,
-    ) -> Result<u8, Stop> {
-        let outputs = &self.running.outputs;
-        outputs.check().map_err(Stop::Usage)?;
-        let folder = result_folder(outputs.out.as_deref(), self.name);
-        let found = Begun::find(self.on, folder.clone(), self.running.deadline, interrupt);
-        let ended = found.and_then(|found| match found {
-            Ok(begun) => run(&begun),
-            Err((machine, reason)) => {
-                let header = header(self.program, &machine, sim::box_name());
-                Ok(Recorder::<P>::begin(&folder, header)?.refuse(reason))
-            }
-        });
-        sim::forget();
-        Ok(outputs.finish(&ended?, csv::links, show))
-    }
+/// A command that leaves a record of a program, in a folder named by `name` where no name was given: finds the devices and lets `run`
+/// measure, prints the record, and gives the exit code.
+///
+/// # Errors
+/// What ended it before there was anything to keep.
+pub(crate) fn recorded<P: Growing>(
+    (on, running): (&DeviceArgs, &RunningArgs),
+    (program, name): (&str, &str),
+    (interrupt, show): (&Interrupt, Show),
+    run: impl FnOnce(&Begun) -> Result<Ended, Stop>,
+) -> Result<u8, Stop> {
+    let outputs = &running.outputs;
+    outputs.check().map_err(Stop::Usage)?;
+    let folder = result_folder(outputs.out.as_deref(), name);
+    let found = Begun::find(on, folder.clone(), running.deadline, interrupt);
+    let ended = found.and_then(|found| match found {
+        Ok(begun) => run(&begun),
+        Err((machine, reason)) => {
+            let header = header(program, &machine, sim::box_name());
+            Ok(Recorder::<P>::begin(&folder, header)?.refuse(reason))
+        }
+    });
+    sim::forget();
+    Ok(outputs.finish(&ended?, csv::links, show))
 }
 
 /// A machine whose driver answered, and the devices that were chosen.
@@ -180,9 +172,7 @@ impl Begun {
 
     /// A device's label.
     pub(crate) fn label(&self, position: usize) -> &str {
-        self.devices
-            .get(position)
-            .map_or("?", |device| &device.label)
+        &self.devices[position].label
     }
 
     /// What a record of this program says first.

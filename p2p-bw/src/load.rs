@@ -16,7 +16,7 @@ use record::unit::ByteCount;
 use record::{Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkUse, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
 
-use crate::begun::{Asked, Begun, DeviceArgs, RunningArgs, one_size};
+use crate::begun::{Begun, DeviceArgs, PROGRAM, RunningArgs, one_size, recorded};
 use crate::messages::{Finding, LoadRequest};
 use crate::parent::{Measurer, exit_code};
 
@@ -30,9 +30,6 @@ const HOST_PIECE: u64 = 4 << 20;
 /// Between two looks at the devices, and between two words of progress: a soak of hours is seen to be alive.
 const LOOK: Duration = Duration::from_millis(50);
 const PROGRESS: Duration = Duration::from_secs(10);
-
-/// The program in the header of a record.
-const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// What to load and for how long.
 #[derive(Debug, Clone, Args)]
@@ -63,13 +60,8 @@ fn at_least_a_mib(text: &str) -> Result<ByteCount, String> {
 
 /// Loads the devices and prints what came of it; gives the exit code.
 pub(crate) fn run(args: &LoadArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
-    let asked = Asked {
-        on: &args.on,
-        running: &args.running,
-        program: PROGRAM,
-        name: "load",
-    };
-    asked.run::<Links>(interrupt, show, |begun| {
+    let (args_of_run, names) = ((&args.on, &args.running), (PROGRAM, "load"));
+    recorded::<Links>(args_of_run, names, (interrupt, show), |begun| {
         let mut recorder = begun.record(PROGRAM)?;
         let outcome = load(args, begun, &mut recorder, interrupt);
         recorder.end(outcome, exit_code)
@@ -142,10 +134,8 @@ fn loaded(
 }
 
 fn request(args: &LoadArgs, begun: &Begun, found: &Found) -> LoadRequest {
-    let by_default = match begun.is_host() {
-        true => Some(HOST_BYTES),
-        false => begun.effort().load_bytes,
-    };
+    let of_host = begun.is_host().then_some(HOST_BYTES);
+    let by_default = of_host.or(begun.effort().load_bytes);
     let bytes = args.memory.map(|size| size.0).or(by_default);
     let piece = by_default.map_or(PIECE, |_| HOST_PIECE);
     LoadRequest {

@@ -22,7 +22,6 @@ pub(crate) struct WorkerRequest {
 
 /// What a worker does.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Ask {
     /// Measure copies.
     Job(Box<Job>),
@@ -80,7 +79,6 @@ pub(crate) struct Member {
 
 /// What the measuring worker answers.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum WorkerReply {
     /// Still at it: what is being done, also restarts the deadline.
     Doing(String),
@@ -139,9 +137,10 @@ impl Finding {
     }
 }
 
-/// A step of a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
+/// A step of a probe, in their order.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::EnumIter,
+)]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum ProbeStep {
     Open,
@@ -173,7 +172,6 @@ impl ProbeStep {
 
 /// What the process that reads devices is asked; first `Watch`, then the others as often as wanted.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum MonitorRequest {
     /// Devices by PCI address, in the parent's order, under this sysfs root.
     Watch {
@@ -187,7 +185,6 @@ pub(crate) enum MonitorRequest {
 
 /// What is read of a device.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum What {
     /// Its link at both ends.
     Link,
@@ -203,7 +200,6 @@ pub(crate) struct SamplerReply {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
     /// One reading of its link.
     Link(LinkReading),

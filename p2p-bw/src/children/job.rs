@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Result};
+use device::{Backend, Device, DeviceError, HostKind, Result};
 use numa::NumaError;
 use record::caveat::{Caveat, Condition};
 use record::clock::Monotonic;
@@ -17,7 +17,7 @@ use super::lanes::{Lanes, Transfer, Work};
 use super::relay::Relay;
 use super::{placed, series};
 use crate::cases::{Case, Engine, Measures, Memory, Pattern, Stream};
-use crate::messages::{Blame, Finding, Job};
+use crate::messages::{Finding, Job};
 
 /// Small copies in one sample: as many as the field's tools take.
 const SMALL_COPIES: u32 = 100;
@@ -93,17 +93,14 @@ impl<B: Backend> Run<'_, B> {
         }
         // That of a simulated machine is where it was put, and else nowhere.
         let is_soft = self.bench.is_soft();
-        let host_memory: Vec<(Option<u32>, HostBuffer)> = lanes
-            .host_memory()
-            .filter(|(node, _)| !is_soft || node.is_some())
-            .map(|(node, buffer)| (node, buffer.clone()))
-            .collect();
-        let nodes = || {
-            host_memory
-                .iter()
-                .map(|(node, buffer)| (*node, buffer.node_now()))
+        let nodes = |lanes: &Lanes<B::Device>| -> Vec<_> {
+            let memory = lanes.host_memory();
+            let memory = memory.filter(|(node, _)| !is_soft || node.is_some());
+            memory
+                .map(|(node, buffer)| (node, buffer.node_now()))
+                .collect()
         };
-        let mut answers: Vec<_> = nodes().collect();
+        let mut answers = nodes(&lanes);
         let chain = self.fill(&lanes)?;
         self.bench.doing("warming up");
         let once = chain.as_ref().map_or(1, |chain| chain.steps(1));
@@ -127,23 +124,21 @@ impl<B: Backend> Run<'_, B> {
         let partly_alone = partly_alone.map(|overlapped| Caveat::PartlyAlone { overlapped });
         self.caveats.extend(partly_alone);
         let verification = self.verify(&lanes, chain.as_ref(), copies)?;
-        answers.extend(nodes());
+        answers.extend(nodes(&lanes));
         let thread = self.job.thread_node;
         let thread = thread.map(|node| placed::thread(node, &self.job.cpus, placed_thread));
         let (placement, unproven) = placed::memory(&answers, is_soft);
         self.caveats.extend(unproven);
         self.take_access_back()?;
         Ok(Finding {
-            outcome: series::measured(
-                sampled.series,
-                (sampled.timing, sampled.stopped),
-                verification,
-                placement,
-            ),
             thread,
             caveats: self.caveats,
-            blame: Blame::Nothing,
+            ..Finding::without_numbers(sampled.measured(verification, placement))
         })
+    }
+
+    fn is_chase(&self) -> bool {
+        self.case.measures == Measures::Latency
     }
 
     /// The devices that take part, each once.
@@ -212,32 +207,24 @@ impl<B: Backend> Run<'_, B> {
             Engine::Copy => None,
             Engine::Kernel => Some(self.bench.kernels(issuer)?),
         };
-        let is_chase = self.case.measures == Measures::Latency;
-        if kernels.is_some() && !is_chase && !self.job.bytes.is_multiple_of(VECTOR) {
-            return Err(DeviceError::Unsupported {
-                what: "a kernel's copy of this size",
-                why: format!("it moves words of {VECTOR} bytes; use --sizes that are multiples"),
-            });
-        }
-        let from = if is_chase {
-            stream.walked()
+        let (from, to, work) = if let Some(kernels) = kernels.clone().filter(|_| self.is_chase()) {
+            let chain = self.end(stream.walked(), issuer, node)?;
+            let device = self.bench.device(issuer)?;
+            let end = device.alloc_host(HostKind::Pinned, END_BYTES, node)?;
+            (Rc::clone(&chain), chain, Work::Chase(kernels, end))
         } else {
-            stream.from
-        };
-        let from = self.end(from, issuer, node)?;
-        let to = match is_chase {
-            true => Rc::clone(&from),
-            false => self.end(stream.to, issuer, node)?,
-        };
-        let work = match kernels {
-            Some(kernels) if is_chase => {
-                let device = self.bench.device(issuer)?;
-                let end = device.alloc_host(HostKind::Pinned, END_BYTES, node)?;
-                Work::Chase(kernels, end)
+            if kernels.is_some() && !self.job.bytes.is_multiple_of(VECTOR) {
+                let why =
+                    format!("it moves words of {VECTOR} bytes; use --sizes that are multiples");
+                let what = "a kernel's copy of this size";
+                return Err(DeviceError::Unsupported { what, why });
             }
-            Some(kernels) => Work::KernelCopies(kernels),
-            None if self.case.pattern == Pattern::Staged => match (&*from, &*to) {
-                (End::Device(from, _), End::Device(to, _)) => {
+            let from = self.end(stream.from, issuer, node)?;
+            let to = self.end(stream.to, issuer, node)?;
+            let is_staged = self.case.pattern == Pattern::Staged;
+            let work = match (kernels, &*from, &*to) {
+                (Some(kernels), ..) => Work::KernelCopies(kernels),
+                (None, End::Device(from, _), End::Device(to, _)) if is_staged => {
                     // The host backend's workers copy from any memory.
                     let kind = match B::NAME {
                         "host" => HostKind::Pageable,
@@ -246,8 +233,8 @@ impl<B: Backend> Run<'_, B> {
                     Work::Relay(Relay::new(from, to, self.bytes, (kind, node))?)
                 }
                 _ => Work::Copies,
-            },
-            None => Work::Copies,
+            };
+            (from, to, work)
         };
         Ok(Transfer {
             issuer,
@@ -298,8 +285,7 @@ impl<B: Backend> Run<'_, B> {
 
     /// Writes the chain of a chase, or where data is compared what is sent, and its complement to where it arrives.
     fn fill(&mut self, lanes: &Lanes<B::Device>) -> Result<Option<Chain>> {
-        let is_chase = self.case.measures == Measures::Latency;
-        let chain = is_chase.then(|| Chain::new(self.bytes));
+        let chain = self.is_chase().then(|| Chain::new(self.bytes));
         for transfer in lanes.transfers() {
             if let Some(chain) = &chain {
                 let write = |bytes: &mut [u8]| bytes.copy_from_slice(&chain.bytes);

@@ -144,10 +144,8 @@ impl<D: Device> Lanes<D> {
         let issuers: Vec<usize> = transfers.iter().map(|transfer| transfer.issuer).collect();
         let first = issuers.first().copied().unwrap_or(0);
         let total_end = bench.device(first)?.event()?;
-        let operations = match transfers.iter().any(|transfer| transfer.relay().is_some()) {
-            true => relay::operations(bytes),
-            false => 1,
-        };
+        let mut relays = transfers.iter().filter_map(Transfer::relay);
+        let operations = relays.next().map_or(1, |_| relay::operations(bytes));
         let lane = |transfer: Transfer<D>| -> Result<Lane<D>> {
             let device = bench.device(transfer.issuer)?;
             let same = issuers.iter().filter(|issuer| **issuer == transfer.issuer);
@@ -160,10 +158,8 @@ impl<D: Device> Lanes<D> {
             })
         };
         let lanes = transfers.into_iter().map(lane).collect::<Result<_>>()?;
-        let gates = match may_spin {
-            true => Gates::of(bench, &issuers, operations, bytes)?,
-            false => None,
-        };
+        let gates = may_spin.then(|| Gates::of(bench, &issuers, operations, bytes));
+        let gates = gates.transpose()?.flatten();
         Ok(Self {
             lanes,
             total_end,
@@ -184,9 +180,8 @@ impl<D: Device> Lanes<D> {
 
     /// Copies that can be in one sample.
     pub(super) fn most_copies(&self) -> u32 {
-        self.gates
-            .as_ref()
-            .map_or(MAX_COPIES, |gates| gates.most_copies)
+        let gates = self.gates.as_ref();
+        gates.map_or(MAX_COPIES, |gates| gates.most_copies)
     }
 
     /// Runs once, held by no kernel: what a driver does at a first launch must not wait for a stream that is held.
@@ -266,7 +261,8 @@ impl<D: Device> Lanes<D> {
             Some(gates) => {
                 gates.close();
                 // The second half of a relay waits for the first, which is held.
-                gates.hold(self.lanes.iter().map(|lane| &lane.stream))?;
+                let streams: Vec<_> = self.lanes.iter().map(|lane| &lane.stream).collect();
+                gates.hold(&streams)?;
                 Gate::SpinKernel
             }
         })
@@ -332,16 +328,13 @@ impl<D: Device> Gates<D> {
         }
         // No launch behind a closed gate is the first.
         gates.open();
-        gates.hold(streams.iter())?;
+        gates.hold(&streams.iter().collect::<Vec<_>>())?;
         streams.iter().try_for_each(Stream::synchronize)?;
         Ok(Some(gates))
     }
 
     /// Holds the streams of the lanes.
-    pub(super) fn hold<'s>(&self, streams: impl Iterator<Item = &'s D::Stream>) -> Result<()>
-    where
-        D::Stream: 's,
-    {
+    fn hold(&self, streams: &[&D::Stream]) -> Result<()> {
         for ((kernels, gate), stream) in self.gates.iter().zip(streams) {
             kernels.hold(stream, gate, self.timeout_ns)?;
         }

@@ -17,7 +17,7 @@ use record::quantity::{Gate, Timing, Unit};
 use record::{FailureKind, Outcome, Verification};
 
 use super::bench::Bench;
-use super::series::{self, Series};
+use super::series::{Sampled, Series};
 use crate::messages::{Finding, LoadRequest};
 
 /// Samples that the whole time is cut into at most.
@@ -96,13 +96,13 @@ pub(super) fn run<B: Backend>(
     stop: &AtomicBool,
 ) -> Result<Vec<Finding>> {
     let device = bench.device(request.ordinal)?;
-    let (kernels, mut arithmetic) = match bench.kernels(request.ordinal) {
-        Ok(kernels) => {
-            let arithmetic = Arithmetic::start(&device, &kernels)?;
-            (Ok(kernels), arithmetic)
-        }
-        Err(DeviceError::Unsupported { why, .. }) => (Err(why.clone()), Err(why)),
-        Err(error) => return Err(error),
+    let kernels = match bench.kernels(request.ordinal) {
+        Err(DeviceError::Unsupported { why, .. }) => Err(why),
+        kernels => Ok(kernels?),
+    };
+    let mut arithmetic = match &kernels {
+        Ok(kernels) => Arithmetic::start(&device, kernels)?,
+        Err(why) => Err(why.clone()),
     };
     let without_kernels = kernels.as_ref().err().cloned();
     let memory = Memory::allocate(bench, device, request, kernels.ok())?;
@@ -147,10 +147,13 @@ pub(super) fn run<B: Backend>(
             source,
             samples,
         });
-        let timed = (timing, StopReason::Budget);
-        let verification = work.verification(passes);
-        let outcome = series::measured(series.collect(), timed, verification, None);
-        Finding::without_numbers(outcome)
+        let sampled = Sampled {
+            series: series.collect(),
+            overlaps: Vec::new(),
+            timing,
+            stopped: StopReason::Budget,
+        };
+        Finding::without_numbers(sampled.measured(work.verification(passes), None))
     };
     // Bytes a nanosecond are GB/s; operations a nanosecond are thousandths of a TFLOP/s.
     let (writes, checks) = (written.rates(1.0), checked.rates(1.0));

@@ -14,6 +14,7 @@ use kernels::Kernels;
 use record::StepOutcome;
 use record::plan::StopReason;
 use record::quantity::{Gate, Quantity, Unit};
+use strum::IntoEnumIterator as _;
 
 use super::bench::{Bench, End};
 use super::lanes::{Gates, Lanes, Transfer, Work};
@@ -69,31 +70,24 @@ struct Probe<'a, B: Backend> {
     may_spin: bool,
 }
 
-/// Does a step; nothing is told of one that only makes ready.
-type Does<'a, B> = fn(&mut Probe<'a, B>, ProbeStep) -> Result<Option<StepOutcome>>;
-
-impl<'a, B: Backend> Probe<'a, B> {
+impl<B: Backend> Probe<'_, B> {
     /// Announces each step, does it, and tells what came of it; nothing more is tried after a refusal or wrong data.
     fn steps(&mut self) -> Result<()> {
-        let steps: [(ProbeStep, Does<'a, B>); 11] = [
-            (ProbeStep::Access, Self::access),
-            (ProbeStep::SmallCopiesWithoutAccess, Self::small_copies),
-            (ProbeStep::Enable, Self::enable),
-            (ProbeStep::Write, Self::copied),
-            (ProbeStep::Read, Self::copied),
-            (ProbeStep::LoadKernels, Self::load),
-            (ProbeStep::SmallCopies, Self::small_copies),
-            (ProbeStep::Graph, Self::copied),
-            (ProbeStep::KernelWrite, Self::copied),
-            (ProbeStep::KernelRead, Self::copied),
-            (ProbeStep::KernelGraph, Self::copied),
-        ];
-        for (step, does) in steps {
-            if step == ProbeStep::KernelWrite && self.kernels.is_none() {
+        use ProbeStep::{Access, Disable, Enable, KernelWrite, LoadKernels, Open};
+        use ProbeStep::{SmallCopies, SmallCopiesWithoutAccess};
+        for step in ProbeStep::iter().filter(|step| ![Open, Disable].contains(step)) {
+            if step == KernelWrite && self.kernels.is_none() {
                 break;
             }
             self.bench.tell(&WorkerReply::Step(step, None));
-            let outcome = does(self, step)?;
+            // Nothing is told of a step that only makes ready.
+            let outcome = match step {
+                Access => self.access()?,
+                Enable => self.enable()?,
+                LoadKernels => self.load()?,
+                SmallCopies | SmallCopiesWithoutAccess => self.small_copies(step)?,
+                _ => self.copied(step)?,
+            };
             let is_over = matches!(
                 outcome,
                 Some(StepOutcome::Refused { .. } | StepOutcome::WrongData { .. })
@@ -108,14 +102,14 @@ impl<'a, B: Backend> Probe<'a, B> {
         Ok(())
     }
 
-    fn access(&mut self, _: ProbeStep) -> Result<Option<StepOutcome>> {
+    fn access(&mut self) -> Result<Option<StepOutcome>> {
         Ok(match self.from.can_access_peer(&self.to)? {
             true => passed("the driver reports access"),
             false => refused("the driver reports that it cannot reach the other's memory"),
         })
     }
 
-    fn enable(&mut self, _: ProbeStep) -> Result<Option<StepOutcome>> {
+    fn enable(&mut self) -> Result<Option<StepOutcome>> {
         match self.from.enable_peer(&self.to) {
             Ok(()) => Ok(passed("enabled")),
             Err(error @ DeviceError::PeerRefused { .. }) => Ok(refused(error)),
@@ -125,7 +119,7 @@ impl<'a, B: Backend> Probe<'a, B> {
 
     /// Loads the kernels of the accessing device and runs one. That reaches no other device's memory, so its failure says
     /// nothing of the pair; only a lost device ends the probe.
-    fn load(&mut self, _: ProbeStep) -> Result<Option<StepOutcome>> {
+    fn load(&mut self) -> Result<Option<StepOutcome>> {
         let ordinal = self.from.ordinal();
         let kernels = self.bench.kernels(ordinal).and_then(|kernels| {
             Gates::of(self.bench, &[ordinal], 1, 0)?;

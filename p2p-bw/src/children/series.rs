@@ -11,6 +11,9 @@ use super::lanes::{Lanes, Sample};
 use crate::cases::Measures;
 use crate::messages::WorkerReply;
 
+/// The host's time to issue a small copy; all else is timed by events.
+const ISSUE: &str = "issue";
+
 /// The samples of one quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
@@ -46,7 +49,7 @@ pub(super) fn sampled<B: Backend>(
         copies_per_sample: copies,
         warmup_copies,
     };
-    let (mut series, mut overlaps) = (empty(measures, names, timing.source), Vec::new());
+    let (mut series, mut overlaps) = (Vec::<Series>::new(), Vec::new());
     loop {
         if !bench.is_quiet {
             bench.tell(&WorkerReply::Timing(overlaps.len()));
@@ -55,16 +58,25 @@ pub(super) fn sampled<B: Backend>(
         if timing.gate != sample.gate {
             timing.gate = sample.gate;
             overlaps.clear();
-            series.iter_mut().for_each(|one| one.samples.clear());
+            series.clear();
         }
         let lanes = || sample.lanes.iter().copied();
         let shortest = lanes().fold(f64::INFINITY, f64::min);
         overlaps.push(shortest / lanes().fold(0.0, f64::max));
-        for (one, value) in series
-            .iter_mut()
-            .zip(values(measures, bytes, &sample, copies))
-        {
-            one.samples.push(value);
+        let values = values((measures, &names), (bytes, copies), &sample);
+        for (at, (name, unit, value)) in values.into_iter().enumerate() {
+            if at == series.len() {
+                series.push(Series {
+                    source: match name == ISSUE {
+                        true => TimeSource::HostMonotonic,
+                        false => timing.source,
+                    },
+                    name,
+                    unit,
+                    samples: Vec::new(),
+                });
+            }
+            series[at].samples.push(value);
         }
         let watched: Vec<&[f64]> = series.iter().map(|one| &one.samples[..]).collect();
         if let Some(stopped) = stop(&watched) {
@@ -78,87 +90,72 @@ pub(super) fn sampled<B: Backend>(
     }
 }
 
-/// The quantities of a case whose streams have these names, without samples.
-fn empty(measures: Measures, streams: Vec<String>, source: TimeSource) -> Vec<Series> {
-    let one = |name: String, unit, source| Series {
-        name,
-        unit,
-        source,
-        samples: Vec::new(),
-    };
-    match measures {
-        Measures::Bandwidth => {
-            let total = (streams.len() > 1).then(|| "total".to_owned());
-            let names = streams.into_iter().chain(total);
-            names.map(|name| one(name, Unit::GbPerS, source)).collect()
-        }
-        Measures::Latency => vec![one("latency".to_owned(), Unit::Nanoseconds, source)],
-        Measures::SmallCopies => vec![
-            one(
-                "issue".to_owned(),
-                Unit::Microseconds,
-                TimeSource::HostMonotonic,
-            ),
-            one("pace".to_owned(), Unit::Microseconds, source),
-        ],
-    }
-}
-
-/// What a sample of so many copies a lane, or steps, says of each quantity.
-fn values(measures: Measures, bytes: u64, sample: &Sample, copies: u32) -> Vec<f64> {
+/// What a sample of so many copies a lane, or steps, says of each quantity of a case whose streams have these names.
+fn values(
+    (measures, names): (Measures, &[String]),
+    (bytes, copies): (u64, u32),
+    sample: &Sample,
+) -> Vec<(String, Unit, f64)> {
     let each = f64::from(copies);
     let lanes = sample.lanes.iter();
     match measures {
         Measures::Bandwidth => {
             let moved = bytes * u64::from(copies);
-            let total = gb_per_s(moved * sample.lanes.len() as u64, sample.total);
-            let total = (sample.lanes.len() > 1).then_some(total);
-            let shares = lanes.map(|lane| gb_per_s(moved, *lane));
+            let of = |name: &str, value| (name.to_owned(), Unit::GbPerS, value);
+            let total = gb_per_s(moved * lanes.len() as u64, sample.total);
+            let total = (lanes.len() > 1).then(|| of("total", total));
+            let shares = names.iter().zip(lanes);
+            let shares = shares.map(|(name, lane)| of(name, gb_per_s(moved, *lane)));
             shares.chain(total).collect()
         }
-        Measures::Latency => lanes.map(|lane| lane / each).collect(),
+        Measures::Latency => {
+            let latency = lanes.map(|lane| ("latency".to_owned(), Unit::Nanoseconds, lane / each));
+            latency.collect()
+        }
         Measures::SmallCopies => {
-            let issue = sample.issuing.as_secs_f64() * 1e6 / each;
-            let pace = lanes.map(|lane| lane / each / 1e3);
+            let of = |name: &str, value| (name.to_owned(), Unit::Microseconds, value);
+            let issue = of(ISSUE, sample.issuing.as_secs_f64() * 1e6 / each);
+            let pace = lanes.map(|lane| of("pace", lane / each / 1e3));
             [issue].into_iter().chain(pace).collect()
         }
     }
 }
 
-/// The quantities of series, in their order, that were timed alike but for the clock of each.
-pub(super) fn measured(
-    series: Vec<Series>,
-    (timing, stopped): (Timing, StopReason),
-    verification: Verification,
-    placement: Option<Placement>,
-) -> Outcome {
-    let quantity = |series: Series| {
-        let source = series.source;
-        let timing = Timing { source, ..timing };
-        Some(NamedQuantity {
-            quantity: Quantity::from_samples(series.samples, series.unit, timing, stopped)?,
-            name: series.name,
-        })
-    };
-    match series.into_iter().map(quantity).collect() {
-        Some(quantities) => Outcome::Measured {
-            quantities,
-            verification,
-            link: LinkUse::default(),
-            placement,
-        },
-        None => Outcome::Failed {
-            reason: "a time was zero or not a number; use larger --sizes".into(),
-        },
+impl Sampled {
+    /// The quantities of the series, in their order, that were timed alike but for the clock of each.
+    pub(super) fn measured(
+        self,
+        verification: Verification,
+        placement: Option<Placement>,
+    ) -> Outcome {
+        let quantity = |series: Series| {
+            let source = series.source;
+            let timing = Timing {
+                source,
+                ..self.timing
+            };
+            let Series { samples, unit, .. } = series;
+            Some(NamedQuantity {
+                quantity: Quantity::from_samples(samples, unit, timing, self.stopped)?,
+                name: series.name,
+            })
+        };
+        match self.series.into_iter().map(quantity).collect() {
+            Some(quantities) => Outcome::Measured {
+                quantities,
+                verification,
+                link: LinkUse::default(),
+                placement,
+            },
+            None => Outcome::Failed {
+                reason: "a time was zero or not a number; use larger --sizes".into(),
+            },
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use record::quantity::Gate;
-
     use super::*;
 
     /// What 100 copies of 1 MB say that took 300 us of the host's time.
@@ -166,10 +163,12 @@ mod tests {
         let sample = Sample {
             lanes: lanes.to_vec(),
             total,
-            issuing: Duration::from_micros(300),
+            issuing: std::time::Duration::from_micros(300),
             gate: Gate::None,
         };
-        values(measures, 1_000_000, &sample, 100)
+        let names = ["forward", "back"].map(str::to_owned);
+        let values = values((measures, &names), (1_000_000, 100), &sample);
+        values.into_iter().map(|(.., value)| value).collect()
     }
 
     #[test]

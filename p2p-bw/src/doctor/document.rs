@@ -39,21 +39,16 @@ const WATCH: &str = "tplens monitor";
 pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
     let counts = &shown.counts;
-    let tone = match (counts[&Verdict::Bad], counts[&Verdict::Warn]) {
-        (0, 0) => Tone::Good,
-        (0, _) => Tone::Warning,
-        _ => Tone::Bad,
-    };
     let unread = match counts[&Verdict::Unknown] {
         0 => String::new(),
         count => format!("; {count} could not be read (-v)"),
     };
     let count = faults.len();
     let things = format!("{count} thing{}", if count == 1 { "" } else { "s" });
-    let head = match tone {
-        Tone::Good => "Nothing wrong found".to_owned(),
-        Tone::Warning => format!("{things} to look at"),
-        _ => format!("{things} wrong or to look at"),
+    let (tone, head) = match (counts[&Verdict::Bad], counts[&Verdict::Warn]) {
+        (0, 0) => (Tone::Good, "Nothing wrong found".to_owned()),
+        (0, _) => (Tone::Warning, format!("{things} to look at")),
+        _ => (Tone::Bad, format!("{things} wrong or to look at")),
     };
     let none = if shown.gpus == 0 { "No GPU. " } else { "" };
     let mut next: Vec<Next> = Vec::new();

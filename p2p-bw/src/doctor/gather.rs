@@ -9,36 +9,22 @@ use doctor::{Device, Facts, Given, SharedMemory};
 use inventory::{BackendArg, Built, Chosen, choose, played};
 use program::command_line::seconds;
 use program::kernel_log::KernelLog;
-use program::{Stop, passing_folder, sim};
+use program::{Stop, passing_folder, say, sim};
 use runner::Interrupt;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::software;
+use crate::begun::DeviceArgs;
 
 /// What to look at and how to show it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
-    /// Look at a simulated machine instead of this machine: a built-in name or a machine file. Limits of this machine's processes are left out.
-    #[arg(long, value_name = "NAME", conflicts_with = "root")]
-    pub(super) sim: Option<String>,
+    #[command(flatten)]
+    pub(super) on: DeviceArgs,
 
     /// Read below this folder, which holds copies of a machine's `sys` and `proc`, instead of this machine. No driver is asked.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["sim", "gpus", "backend"])]
     root: Option<PathBuf>,
-
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "all",
-        conflicts_with = "root",
-        allow_negative_numbers = true
-    )]
-    gpus: String,
-
-    /// Whose driver to ask. `auto` asks each, in the order of this list, until one answers; `host` asks none.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto, conflicts_with = "root")]
-    backend: BackendArg,
 
     /// Print JSON instead of text.
     #[arg(long)]
@@ -49,57 +35,49 @@ pub(crate) struct DoctorArgs {
     deadline: Duration,
 }
 
-/// The facts, and what they are of.
-pub(super) struct Gathered {
-    pub(super) source: String,
-    pub(super) facts: Facts,
-    /// What to tell on standard error.
-    pub(super) said: Vec<String>,
-    /// What was asked for and is not there.
-    pub(super) missing: Option<String>,
-}
-
-/// Reads everything that rules may look at.
+/// Reads everything that rules may look at: what it is of, the facts, and whether the backend that was asked for does not answer.
 ///
 /// # Errors
 /// A wrong command line, a tree that cannot be read, or a signal.
-pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathered, Stop> {
+pub(super) fn gather(
+    args: &DoctorArgs,
+    interrupt: &Interrupt,
+) -> Result<(String, Facts, bool), Stop> {
     if let Some(root) = &args.root {
         let why = "only a folder is read (--root)";
         let sysfs = Sysfs::at(root);
         let machine = Machine::read(&sysfs).map_err(|error| Stop::Usage(error.to_string()))?;
         let given = unasked(shown_by(&sysfs, &machine), why);
-        return Ok(Gathered {
-            source: format!("the files below {}", root.display()),
-            facts: Facts::read(&sysfs, &Fact::unknown(why), machine, given),
-            said: Vec::new(),
-            missing: None,
-        });
+        let source = format!("the files below {}", root.display());
+        let facts = Facts::read(&sysfs, &Fact::unknown(why), machine, given);
+        return Ok((source, facts, false));
     }
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
-    let sysfs = tree(args.sim.as_deref())?;
+    let on = &args.on;
+    played::refuse_host(on.sim.as_deref(), on.backend)?;
+    let sysfs = tree(on.sim.as_deref())?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let mut given = unasked(shown_by(&sysfs, &machine), "");
-    let (said, missing) = match asked(args, &machine, interrupt)? {
+    let mut is_missing = false;
+    match asked(args, &machine, interrupt)? {
         Ok(chosen) => {
             driven(&mut given, args, (&chosen, &sysfs, &machine), interrupt)?;
-            (chosen.said, None)
+            chosen.said.iter().for_each(|line| say!("{line}"));
         }
         Err(reason) => {
-            if args.gpus.trim() != "all" {
+            if let Some(gpus) = on.gpus.as_deref().filter(|gpus| gpus.trim() != "all") {
                 return Err(Stop::Usage(format!(
-                    "--gpus {}: no driver answers that could number GPUs; leave --gpus out",
-                    args.gpus
+                    "--gpus {gpus}: no driver answers that could number GPUs; leave --gpus out"
                 )));
             }
             given.undriven = Some(reason.clone());
             given.unversioned = vec![reason.clone()];
             fabric(&mut given, args, interrupt)?;
-            let what = "the backend that was asked for does not answer";
-            let is_named = ![BackendArg::Auto, HOST].contains(&args.backend);
-            (Vec::new(), is_named.then(|| format!("{what}: {reason}")))
+            is_missing = ![BackendArg::Auto, HOST].contains(&on.backend);
+            if is_missing {
+                say!("the backend that was asked for does not answer: {reason}");
+            }
         }
-    };
+    }
     let simulated = sim::box_name();
     let of_files = simulated.is_none().then_some(&machine);
     given.variables = Fact::Known(software::variables(of_files));
@@ -116,12 +94,8 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
             ("this machine".to_owned(), Fact::Known(Sysfs::real()))
         }
     };
-    Ok(Gathered {
-        source,
-        facts: Facts::read(&sysfs, &own, machine, given),
-        said,
-        missing,
-    })
+    let facts = Facts::read(&sysfs, &own, machine, given);
+    Ok((source, facts, is_missing))
 }
 
 /// The backend that asks no driver.
@@ -135,14 +109,14 @@ fn asked(
 ) -> Result<Result<Chosen, String>, Stop> {
     // A refusal of several lines as one.
     let one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-    if args.backend == HOST {
+    if args.on.backend == HOST {
         return Ok(Err("no driver is asked (--backend host)".to_owned()));
     }
-    let chosen = match choose(args.backend, machine, args.deadline, interrupt) {
+    let chosen = match choose(args.on.backend, machine, args.deadline, interrupt) {
         Err(Stop::Refused(reason)) => return Ok(Err(one_line(&reason))),
         chosen => chosen?,
     };
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    played::expect_soft(args.on.sim.as_deref(), &chosen)?;
     Ok(match chosen.backend {
         Built::Host => {
             let absent = chosen.absent.join("; ");
@@ -160,7 +134,8 @@ fn driven(
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
     let (backend, inventory) = (chosen.backend, &chosen.inventory);
-    let found = inventory::select(Some(&args.gpus), backend, inventory).map_err(Stop::Usage)?;
+    let found =
+        inventory::select(args.on.gpus.as_deref(), backend, inventory).map_err(Stop::Usage)?;
     let unmanaged = inventory.unmanaged.as_deref();
     let untold = unmanaged.unwrap_or("the management library does not tell of this device");
     let device = |found: &inventory::Found| {
@@ -187,7 +162,7 @@ fn driven(
 
 /// A driver that waits for the fabric of NVSwitches does not start, and the management library says why.
 fn fabric(given: &mut Given, args: &DoctorArgs, interrupt: &Interrupt) -> Result<(), Stop> {
-    if args.backend == HOST || given.devices.is_empty() {
+    if args.on.backend == HOST || given.devices.is_empty() {
         return Ok(());
     }
     let all = inventory::nvlinks(Built::Cuda, args.deadline, interrupt)?;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use doctor::{Facts, RULES, Verdict, judge};
 use program::show::Show;
-use program::{Stop, outputs, say, sim};
+use program::{Stop, outputs, sim};
 use record::exit;
 use runner::Interrupt;
 
 use super::document::{self, Shown};
-use super::gather::{self, DoctorArgs, Gathered};
+use super::gather::{self, DoctorArgs};
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -19,19 +19,13 @@ use super::gather::{self, DoctorArgs, Gathered};
 pub(crate) fn run(args: &DoctorArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     let gathered = gather::gather(args, interrupt);
     sim::forget();
-    let Gathered {
-        source,
-        facts,
-        said,
-        missing,
-    } = gathered?;
-    said.iter().chain(&missing).for_each(|line| say!("{line}"));
-    let shown = judged((source, args.sim.is_some()), &facts);
+    let (source, facts, is_missing) = gathered?;
+    let shown = judged((source, args.on.sim.is_some()), &facts);
     let printed = match args.json {
         true => outputs::json(&shown)?,
-        false => show.print(&document::document(&shown, args.sim.as_deref())),
+        false => show.print(&document::document(&shown, args.on.sim.as_deref())),
     };
-    let of_missing = missing.map(|_| exit::INCONCLUSIVE);
+    let of_missing = is_missing.then_some(exit::INCONCLUSIVE);
     let codes = [printed, exit_code(&shown.counts)].into_iter();
     Ok(exit::fold(codes.chain(of_missing)))
 }

@@ -2,7 +2,6 @@
 //! files.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,26 +38,27 @@ pub(super) fn versions(
         text: text.to_owned(),
         source: source.to_owned(),
     };
+    let Given {
+        versions,
+        unversioned,
+        ..
+    } = given;
     let driver = format!("{} driver", vendor.name);
     // What the management library does not tell of devices is another matter.
     let tells = inventory.devices.iter().any(|found| found.busy.is_some());
     let unsaid = inventory.unmanaged.as_deref().filter(|_| !tells);
     let unsaid = unsaid.unwrap_or("nothing says its version");
     match &inventory.driver {
-        Some(text) => given
-            .versions
-            .push(version(&driver, text, "the management library")),
-        None => given.unversioned.push(format!("{driver}: {unsaid}")),
+        Some(text) => versions.push(version(&driver, text, "the management library")),
+        None => unversioned.push(format!("{driver}: {unsaid}")),
     }
     let interface = inventory.interface.as_deref();
     let interface = interface.and_then(|text| text.split_once(' '));
-    let interface = interface.map(|(name, text)| version(name, text, "the driver"));
-    given.versions.extend(interface);
+    versions.extend(interface.map(|(name, text)| version(name, text, "the driver")));
     let facts = match library::facts(chosen.backend, deadline, interrupt)? {
         Ok(facts) => facts,
         Err(reason) => {
-            let reason = format!("collective library: {reason}");
-            given.unversioned.push(reason);
+            unversioned.push(format!("collective library: {reason}"));
             return Ok(());
         }
     };
@@ -66,28 +66,22 @@ pub(super) fn versions(
     let source = file.map(|file| file.display().to_string());
     let source = source.unwrap_or_else(|| "the library".to_owned());
     match &facts.version {
-        Some(text) => given
-            .versions
-            .push(version(&facts.name.to_uppercase(), text, &source)),
-        None => given
-            .unversioned
-            .push(format!("{source}: it does not say its version")),
+        Some(text) => versions.push(version(&facts.name.to_uppercase(), text, &source)),
+        None => unversioned.push(format!("{source}: it does not say its version")),
     }
     if chosen.backend == Built::Hip {
         // The release of ROCm: from the file that RCCL's name leads to, else that of HIP, whose first two numbers are the same.
         let real = file.and_then(|file| std::fs::canonicalize(file).ok());
         let of_file = real.and_then(|file| Some((release_of(&file)?, file.display().to_string())));
-        let hip = given.versions.iter().find(|known| known.component == "HIP");
-        let of_hip = match hip.map(Version::numbers).as_deref() {
-            Some([major, minor, ..]) => {
-                Some((format!("{major}.{minor}"), "the HIP runtime".to_owned()))
-            }
-            _ => None,
-        };
+        let hip = versions.iter().find(|known| known.component == "HIP");
+        let of_hip = hip.and_then(|hip| {
+            let [major, minor, ..] = hip.numbers()[..] else {
+                return None;
+            };
+            Some((format!("{major}.{minor}"), "the HIP runtime".to_owned()))
+        });
         let release = of_file.or(of_hip);
-        given
-            .versions
-            .extend(release.map(|(text, source)| version("ROCm", &text, &source)));
+        versions.extend(release.map(|(text, source)| version("ROCm", &text, &source)));
     }
     Ok(())
 }
@@ -103,26 +97,18 @@ fn release_of(file: &Path) -> Option<String> {
 /// The variables that rules look at: where it is this machine that is looked at those of the files that its collective library reads for
 /// everybody and for a user, outranked by those of this process.
 pub(super) fn variables(of_files: Option<&Machine>) -> Vec<Variable> {
-    let mut known = BTreeMap::new();
-    let mut add = |variable: Variable| known.insert(variable.name.clone(), variable);
-    for (path, shown) in of_files.map(files).unwrap_or_default() {
-        in_file(&configuration(&path), &shown)
-            .into_iter()
-            .for_each(|variable| drop(add(variable)));
-    }
-    for (name, value) in std::env::vars_os() {
-        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
-            && is_known(&name)
-        {
-            let source = "environment".to_owned();
-            add(Variable {
-                name,
-                value,
-                source,
-            });
-        }
-    }
-    known.into_values().collect()
+    let files = of_files.map(files).unwrap_or_default().into_iter();
+    let of_files = files.flat_map(|(path, shown)| in_file(&configuration(&path), &shown));
+    let own = std::env::vars_os().filter_map(|(name, value)| {
+        Some(Variable {
+            name: name.into_string().ok().filter(|name| is_known(name))?,
+            value: value.into_string().ok()?,
+            source: "environment".to_owned(),
+        })
+    });
+    let named = of_files.chain(own);
+    let named = named.map(|variable| (variable.name.clone(), variable));
+    named.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 /// The configuration files with what they are called: RCCL's for AMD's GPUs, NCCL's for others.
@@ -141,15 +127,9 @@ fn files(machine: &Machine) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// The text of a regular file; empty for what is none, as a pipe that nobody writes to, which would hold up who opens it.
+/// The text of a regular file; empty for what is none, as a pipe that nobody writes to.
 fn configuration(path: &Path) -> String {
-    let mut text = Vec::new();
-    if path.is_file()
-        && let Ok(file) = std::fs::File::open(path)
-        && file.take(MOST_BYTES).read_to_end(&mut text).is_err()
-    {
-        text.clear();
-    }
+    let text = bounded::head(path, MOST_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&text).into_owned()
 }
 

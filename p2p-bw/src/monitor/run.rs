@@ -20,7 +20,7 @@ use topology::Sysfs;
 use super::ns;
 use super::processes::Processes;
 use super::text::text;
-use super::watch::{Came, Watch};
+use super::watch::{Over, Watch};
 use crate::begun::{Begun, DeviceArgs};
 use crate::messages::{Answer, SamplerReply, What};
 
@@ -136,32 +136,28 @@ fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u
 /// What each device does not give, from a reading that is not written.
 fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
     let mut gaps = Vec::new();
+    let gap = |device, key, reason| MonitorGap {
+        device,
+        key,
+        reason,
+    };
     (0..watch.devices()).for_each(|device| watch.ask(device, What::Values));
     let until = Instant::now() + FIRST;
     while watch.is_waiting() {
-        let left = until.saturating_duration_since(Instant::now());
-        match watch.next(left) {
-            Came::Answer(SamplerReply { device, answer }, _) => {
-                if let Answer::Values(_, missing) = answer {
-                    gaps.extend(missing.into_iter().map(|(key, reason)| MonitorGap {
-                        device,
-                        key: Some(key),
-                        reason,
-                    }));
-                }
-            }
-            Came::Signal(signal) => return Err(Stop::Interrupted(signal)),
-            Came::Ended(what) => return Err(Stop::Refused(what.into())),
-            Came::Nothing if left.is_zero() => break,
-            Came::Nothing => {}
+        let (SamplerReply { device, answer }, _) = match watch.next(until) {
+            Some(Ok(came)) => came,
+            Some(Err(Over::Signal(signal))) => return Err(Stop::Interrupted(signal)),
+            Some(Err(Over::Ended(what))) => return Err(Stop::Refused(what.into())),
+            None => break,
+        };
+        if let Answer::Values(_, missing) = answer {
+            let missing = missing.into_iter();
+            gaps.extend(missing.map(|(key, reason)| gap(device, Some(key), reason)));
         }
     }
     for device in 0..watch.devices() {
-        gaps.extend(watch.outstanding(device).map(|asked| MonitorGap {
-            device,
-            key: None,
-            reason: no_answer(backend, asked.elapsed()),
-        }));
+        let late = watch.outstanding(device);
+        gaps.extend(late.map(|asked| gap(device, None, no_answer(backend, asked.elapsed()))));
     }
     gaps.sort_by(|a, b| (a.device, &a.key).cmp(&(b.device, &b.key)));
     Ok(gaps)
@@ -254,15 +250,13 @@ impl Session<'_, '_> {
     fn answers(&mut self, due: Duration, only_outstanding: bool) -> io::Result<Ended> {
         let until = self.start + due;
         while !only_outstanding || self.watch.is_waiting() {
-            let left = until.saturating_duration_since(Instant::now());
-            match self.watch.next(left) {
-                Came::Answer(reply, asked) => self.take(reply, asked)?,
-                Came::Signal(signal) => {
+            match self.watch.next(until) {
+                Some(Ok((reply, asked))) => self.take(reply, asked)?,
+                Some(Err(Over::Signal(signal))) => {
                     return Ok(Some((signal_name(signal).to_owned(), signal.exit_code())));
                 }
-                Came::Ended(what) => return Ok(Some((what, exit::INCONCLUSIVE))),
-                Came::Nothing if left.is_zero() => break,
-                Came::Nothing => {}
+                Some(Err(Over::Ended(what))) => return Ok(Some((what, exit::INCONCLUSIVE))),
+                None => break,
             }
         }
         Ok(None)

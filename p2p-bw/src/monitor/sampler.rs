@@ -3,7 +3,7 @@
 //! Management libraries and the PCI configuration space can block on a failing device; then only a thread of this child does.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Starts a thread for each device.
+/// Starts a thread for each device, which answers until the parent is done, or gone.
 fn started(
     backend: Built,
     sysfs: &Sysfs,
@@ -52,68 +52,57 @@ fn started(
     let machine = Machine::read(sysfs).map_err(|error| error.to_string());
     let start = |(device, pci): (usize, Option<String>)| {
         let machine = machine.as_ref().map_err(Clone::clone);
-        let reader = Reader {
-            device,
-            slot: machine.and_then(|machine| machine.slot_path_of(pci.as_deref())),
-            pci,
-            sysfs: sysfs.clone(),
-            backend,
-        };
+        let slot = machine.and_then(|machine| machine.slot_path_of(pci.as_deref()));
         let ((asked, requests), outbox) = (channel(), Arc::clone(outbox));
-        thread::Builder::new()
-            .name(format!("device{device}"))
-            .spawn(move || reader.answer(&requests, &outbox))
-            .context("starting a reader")?;
+        let sysfs = sysfs.clone();
+        let answer = move || {
+            let managed = managed(backend, &sysfs, pci);
+            let reader = Reader {
+                slot,
+                sysfs,
+                managed,
+            };
+            for what in requests {
+                let answer = match what {
+                    What::Link => Answer::Link(reader.link()),
+                    What::Values => reader.values(),
+                };
+                let mut outbox = outbox.lock().unwrap_or_else(PoisonError::into_inner);
+                if outbox.send(&SamplerReply { device, answer }).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name(format!("device{device}"));
+        thread.spawn(answer).context("starting a reader")?;
         Ok(asked)
     };
     devices.into_iter().enumerate().map(start).collect()
 }
 
 /// The address of a device and what tells of it, or why nothing does.
-type Managed<'a> = Result<(&'a str, Box<dyn Management>), String>;
+type Managed = Result<(String, Box<dyn Management>), String>;
+
+/// Opens what tells of a device, for this thread alone.
+fn managed(backend: Built, sysfs: &Sysfs, pci: Option<String>) -> Managed {
+    let pci = pci.ok_or("the device has no PCI address")?;
+    let none = || format!("nothing tells such values of {}", backend.name());
+    let managed = backend.managed().ok_or_else(none)?;
+    Ok((pci, (managed.open)(sysfs)?))
+}
 
 /// What reads one device.
 struct Reader {
-    device: usize,
-    pci: Option<String>,
     slot: Result<SlotPath, String>,
     sysfs: Sysfs,
-    backend: Built,
+    managed: Managed,
 }
 
 impl Reader {
-    /// Answers until the parent is done, or gone.
-    fn answer(&self, requests: &Receiver<What>, outbox: &Mutex<Outbox>) {
-        let managed = self.open();
-        for what in requests {
-            let answer = match what {
-                What::Link => Answer::Link(self.link(&managed)),
-                What::Values => self.values(&managed),
-            };
-            let device = self.device;
-            let reply = SamplerReply { device, answer };
-            let mut outbox = outbox.lock().unwrap_or_else(PoisonError::into_inner);
-            if outbox.send(&reply).is_err() {
-                return;
-            }
-        }
-    }
-
-    /// Opens what tells of the device, for this thread alone.
-    fn open(&self) -> Managed<'_> {
-        let pci = self.pci.as_deref().ok_or("the device has no PCI address")?;
-        let backend = self.backend;
-        let managed = backend.managed();
-        let managed =
-            managed.ok_or_else(|| format!("nothing tells such values of {}", backend.name()))?;
-        Ok((pci, (managed.open)(&self.sysfs)?))
-    }
-
     /// The link of the device and of its slot now.
-    fn link(&self, managed: &Managed<'_>) -> LinkReading {
+    fn link(&self) -> LinkReading {
         let slot = self.slot.clone().and_then(|path| path.read(&self.sysfs));
-        let card = self.slot.as_ref().ok();
-        let device = match managed {
+        let device = match &self.managed {
             Ok((pci, management)) => management.link(pci),
             Err(reason) => Err(reason.clone()),
         };
@@ -122,7 +111,11 @@ impl Reader {
         let slot = slot.as_ref().ok();
         LinkReading {
             unreadable: (!missing.is_empty()).then(|| missing.join("; ")),
-            card: card.and_then(|path| path.card_link(&self.sysfs)),
+            card: self
+                .slot
+                .as_ref()
+                .ok()
+                .and_then(|path| path.card_link(&self.sysfs)),
             slot_maximum: slot.and_then(|link| link.maximum),
             slot: slot.map(|link| link.current),
             device: device.ok().flatten(),
@@ -131,9 +124,9 @@ impl Reader {
         }
     }
 
-    fn values(&self, managed: &Managed<'_>) -> Answer {
+    fn values(&self) -> Answer {
         let slot = self.slot.clone().and_then(|path| path.sample(&self.sysfs));
-        let sample = match managed {
+        let sample = match &self.managed {
             Ok((pci, management)) => management.sample(pci),
             Err(reason) => Sample::missing(reason),
         };

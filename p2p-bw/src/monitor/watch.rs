@@ -1,13 +1,13 @@
 //! The parent's side of the process that reads devices: asks each device again only once it answered, and never waits for one.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use program::Stop;
 use runner::child::{SHORT_LADDER, last_line};
 use runner::{Event, Interrupt, Signal, Worker};
 
 use crate::begun::Begun;
-use crate::children::Child;
+use crate::children;
 use crate::messages::{MonitorRequest, SamplerReply, What};
 
 /// The process that reads devices, and what it was asked.
@@ -18,12 +18,8 @@ pub(crate) struct Watch<'a> {
     asked: Vec<Option<Instant>>,
 }
 
-/// What came.
-pub(crate) enum Came {
-    /// An answer, with the instant at which it was asked for.
-    Answer(SamplerReply, Instant),
-    /// Nothing within the limit.
-    Nothing,
+/// Why nothing more comes.
+pub(crate) enum Over {
     Signal(Signal),
     /// The process ended, or what it says is not understood.
     Ended(String),
@@ -34,7 +30,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn start(begun: &Begun, interrupt: &'a Interrupt) -> Result<Self, Stop> {
         let found = &begun.found;
         let mut watch = Self {
-            worker: Child::Sampler.start()?,
+            worker: children::start(children::SAMPLER)?,
             asked: vec![None; found.len()],
             interrupt,
         };
@@ -71,24 +67,29 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits for what comes next, at most so long.
-    pub(crate) fn next(&mut self, limit: Duration) -> Came {
-        let reply = match self.worker.next::<SamplerReply>(limit, self.interrupt) {
-            Event::Message(reply) => reply,
-            Event::Silent { .. } => return Came::Nothing,
-            Event::Interrupted(signal) => return Came::Signal(signal),
-            Event::Exited(status) => {
-                let said = last_line(&self.worker.tail());
-                return Came::Ended(format!(
-                    "the process that reads devices ended ({status}): {said}"
-                ));
-            }
-            Event::Garbled { error, .. } => return Came::Ended(error),
-        };
-        match self.asked.get_mut(reply.device).and_then(Option::take) {
-            Some(asked) => Came::Answer(reply, asked),
-            // Nobody asked; there is nothing to tell of it.
-            None => Came::Nothing,
+    /// The next answer, with the instant at which it was asked for; `None` where none comes until then.
+    pub(crate) fn next(&mut self, until: Instant) -> Option<Result<(SamplerReply, Instant), Over>> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let over = match self.worker.next::<SamplerReply>(left, self.interrupt) {
+                Event::Message(reply) => {
+                    // Of what nobody asked for there is nothing to tell.
+                    match self.asked.get_mut(reply.device).and_then(Option::take) {
+                        Some(asked) => return Some(Ok((reply, asked))),
+                        None => continue,
+                    }
+                }
+                Event::Silent { .. } if left.is_zero() => return None,
+                Event::Silent { .. } => continue,
+                Event::Interrupted(signal) => Over::Signal(signal),
+                Event::Exited(status) => {
+                    let said = last_line(&self.worker.tail());
+                    let what = "the process that reads devices ended";
+                    Over::Ended(format!("{what} ({status}): {said}"))
+                }
+                Event::Garbled { error, .. } => Over::Ended(error),
+            };
+            return Some(Err(over));
         }
     }
 

@@ -16,7 +16,7 @@ use runner::Interrupt;
 
 use super::nodes::{binding, check, free, joined, too_little};
 use super::plan::{left_out, plan};
-use crate::begun::{Asked, Begun, DeviceArgs, RunningArgs, SamplingArgs, one_size};
+use crate::begun::{Begun, DeviceArgs, RunningArgs, SamplingArgs, one_size, recorded};
 use crate::cases::Memory;
 use crate::messages::{Finding, Job};
 use crate::parent::{
@@ -57,13 +57,9 @@ pub(crate) struct MeasureArgs {
 
 /// Measures and prints; gives the exit code.
 pub(crate) fn run(args: &MeasureArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
-    let asked = Asked {
-        on: &args.on,
-        running: &args.running,
-        program: NUMA_PROGRAM,
-        name: "numa",
-    };
-    asked.run::<Numa>(interrupt, show, |begun| measured(args, begun, interrupt))
+    let run = |begun: &Begun| measured(args, begun, interrupt);
+    let asked = (&args.on, &args.running);
+    recorded::<Numa>(asked, (NUMA_PROGRAM, "numa"), (interrupt, show), run)
 }
 
 fn measured(args: &MeasureArgs, begun: &Begun, interrupt: &Interrupt) -> Result<Ended, Stop> {

@@ -16,7 +16,11 @@ pub(super) fn binding(nodes: &[Option<u32>], machine: &Machine) -> Option<NumaBi
     if homes.is_empty() || machine.nodes.is_empty() {
         return None;
     }
-    let mut said = Vec::new();
+    let s = if homes.len() == 1 { "" } else { "s" };
+    let mut said = vec![format!(
+        "the devices are on node{s} {}",
+        joined(&homes, ", ")
+    )];
     let mut nearest_to = |home: u32, what: &str, has: fn(&NumaNode) -> bool| {
         let node = nearest(machine, home, has)?;
         if node != home {
@@ -44,11 +48,6 @@ pub(super) fn binding(nodes: &[Option<u32>], machine: &Machine) -> Option<NumaBi
         "numactl --cpunodebind={} --membind={}",
         joined(&cpu_nodes, ","),
         joined(&memory_nodes, ",")
-    );
-    let s = if homes.len() == 1 { "" } else { "s" };
-    said.insert(
-        0,
-        format!("the devices are on node{s} {}", joined(&homes, ", ")),
     );
     Some(NumaBinding {
         numactl,

@@ -1,11 +1,11 @@
 //! The points of a run: devices x places of memory and thread x kinds x directions, and small copies.
 
+use record::LinkDevice;
 use record::unit::ByteCount;
-use record::{Endpoint, LinkDevice};
 use topology::{Machine, NumaNode};
 
 use crate::cases::{self, Case, Engine, Memory, Pattern};
-use crate::parent::{Place, Planned};
+use crate::parent::{self, Place, Planned};
 
 /// All points of these kinds, nodes of memory (`None` for every node that has some) and bytes, those of one device together.
 pub(super) fn plan(
@@ -14,27 +14,15 @@ pub(super) fn plan(
     devices: &[LinkDevice],
 ) -> Vec<Planned> {
     let mut planned = Vec::new();
-    let cases = cases(kinds);
+    let points = parent::plan(&cases(kinds), devices.len(), &[ByteCount(bytes)]);
     for (position, device) in devices.iter().enumerate() {
         let places = places(nodes, machine, device.node);
         // The near place once more at the end: what it differs by then is what time alone does on this machine.
         let again = places.first().filter(|_| places.len() > 1);
-        let device = Endpoint::Device(position);
         for place in places.iter().chain(again) {
-            planned.extend(cases.iter().map(|case| {
-                let (from, to) = match case.pattern {
-                    Pattern::HostToDevice(_) => (Endpoint::Host, device),
-                    _ => (device, Endpoint::Host),
-                };
-                Planned {
-                    case,
-                    from,
-                    to,
-                    bytes: ByteCount(case.fixed_bytes().unwrap_or(bytes)),
-                    all: devices.len(),
-                    place: Some(*place),
-                }
-            }));
+            let own = points.iter().filter(|one| one.devices() == [position]);
+            let place = Some(*place);
+            planned.extend(own.map(|point| Planned { place, ..*point }));
         }
     }
     planned
@@ -61,10 +49,7 @@ fn places(nodes: Option<&[u32]>, machine: &Machine, home: Option<u32>) -> Vec<Pl
         None => of_host.map(|node| node.id).collect(),
     };
     if nodes.is_empty() {
-        return vec![Place {
-            memory: None,
-            thread: None,
-        }];
+        return vec![Place::default()];
     }
     // A thread needs CPUs: where the device's node has none, or is not known, it is not bound.
     let near = home.filter(|node| has_cpus(machine, *node));

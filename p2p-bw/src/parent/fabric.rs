@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inventory::Found;
 use record::caveat::{Caveat, Condition};
 use record::{LinkDevice, NvlinkReading, PairPath};
 use runner::child::{SHORT_LADDER, last_line};
@@ -33,7 +32,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub(super) fn paths(begun: &Begun, interrupt: &Interrupt) -> (Vec<PairPath>, Option<Caveat>) {
     let (machine, sysfs, devices) = (&begun.machine, &begun.sysfs, &begun.devices);
     let mut paths = inventory::paths(devices, machine);
-    join(&mut paths, devices, &begun.found);
+    join(&mut paths, begun);
     let gpus = devices.iter().filter_map(|one| machine.gpu(one.address?));
     let fabric = match of(&gpus.collect::<Vec<_>>(), machine, sysfs, interrupt) {
         None => return (paths, None),
@@ -119,13 +118,21 @@ fn output(tool: &Path, arguments: &[&str], interrupt: &Interrupt) -> Result<Stri
     }
 }
 
+/// Each device whose NVLinks are told, with these.
+fn linked(begun: &Begun) -> impl Iterator<Item = (&LinkDevice, &NvLinks)> {
+    let devices = begun.devices.iter().zip(&begun.found);
+    devices.filter_map(|(device, found)| Some((device, found.nvlinks.as_ref()?)))
+}
+
 /// Gives pairs that NVLinks join their class.
-fn join(paths: &mut [PairPath], devices: &[LinkDevice], found: &[Found]) {
+fn join(paths: &mut [PairPath], begun: &Begun) {
     let end = |position: usize| {
-        let device = devices
-            .get(position)
-            .filter(|device| device.mig.is_none())?;
-        Some((device.address?, found.get(position)?.nvlinks.as_ref()?))
+        let device = &begun.devices[position];
+        let links = begun.found[position].nvlinks.as_ref()?;
+        device
+            .address
+            .filter(|_| device.mig.is_none())
+            .zip(Some(links))
     };
     for pair in paths {
         let links = end(pair.a).zip(end(pair.b));
@@ -136,52 +143,42 @@ fn join(paths: &mut [PairPath], devices: &[LinkDevice], found: &[Found]) {
 }
 
 /// The rate of one NVLink in one direction in GB/s, the lowest of all that are up; `None` where one's is not known, or none is up.
-pub(super) fn nvlink_rate(found: &[Found]) -> Option<f64> {
-    let devices = found.iter().filter_map(|found| found.nvlinks.as_ref());
-    let active = devices.flat_map(|links| links.links.iter().filter(|link| link.is_active));
+pub(super) fn nvlink_rate(begun: &Begun) -> Option<f64> {
+    let all = linked(begun).flat_map(|(_, links)| &links.links);
+    let active = all.filter(|link| link.is_active);
     let rates: Option<Vec<u32>> = active.map(|link| link.mb_per_s).collect();
-    rates?
-        .into_iter()
-        .min()
-        .map(|mb_per_s| f64::from(mb_per_s) / 1000.0)
+    Some(f64::from(rates?.into_iter().min()?) / 1000.0)
 }
 
 /// The links of each device that has some.
-pub(super) fn nvlinks(found: &[Found], devices: &[LinkDevice]) -> Vec<NvlinkReading> {
-    let reading = |(found, device): (&Found, &LinkDevice)| {
-        let of = found.nvlinks.as_ref().filter(|of| !of.links.is_empty())?;
-        Some(NvlinkReading {
-            device: device.label.clone(),
-            active: of.active(),
-            links: of.links.len(),
-            errors: of.errors(),
-            fabric: of.fabric,
-        })
-    };
-    found.iter().zip(devices).filter_map(reading).collect()
+pub(super) fn nvlinks(begun: &Begun) -> Vec<NvlinkReading> {
+    let some = linked(begun).filter(|(_, of)| !of.links.is_empty());
+    some.map(|(device, of)| NvlinkReading {
+        device: device.label.clone(),
+        active: of.active(),
+        links: of.links.len(),
+        errors: of.errors(),
+        fabric: of.fabric,
+    })
+    .collect()
 }
 
 /// What to say of links that counted more errors by now than when the devices were listed.
-pub(super) fn nvlink_errors_risen(
-    found: &[Found],
-    devices: &[LinkDevice],
-    now: &[(PciAddress, NvLinks)],
-) -> Vec<Caveat> {
-    let rise = |(found, device): (&Found, &LinkDevice)| {
-        let before = found.nvlinks.as_ref()?.errors()?;
+pub(super) fn nvlink_errors_risen(begun: &Begun, now: &[(PciAddress, NvLinks)]) -> Vec<Caveat> {
+    let rise = |(device, before): (&LinkDevice, &NvLinks)| {
         let (_, now) = now.iter().find(|(at, _)| Some(*at) == device.address)?;
         let (now, label) = (now.errors()?, &device.label);
-        let more = now.checked_sub(before).filter(|more| *more > 0)?;
+        let more = now.checked_sub(before.errors()?).filter(|more| *more > 0)?;
         let what = format!("{label}: {more} more during this run, {now} in all");
         Some(Condition::NvlinkErrorsRise.with(what))
     };
-    found.iter().zip(devices).filter_map(rise).collect()
+    linked(begun).filter_map(rise).collect()
 }
 
 /// What to say of links that are down or fail, and of the fabric that joins them.
-pub(super) fn nvlink_caveats(found: &[Found], devices: &[LinkDevice]) -> Vec<Caveat> {
-    let of_device = |(found, device): (&Found, &LinkDevice)| {
-        let (links, label) = (found.nvlinks.as_ref()?, &device.label);
+pub(super) fn nvlink_caveats(begun: &Begun) -> Vec<Caveat> {
+    let of_device = |(device, links): (&LinkDevice, &NvLinks)| {
+        let label = &device.label;
         let (active, all, errors) = (links.active(), links.links.len(), links.errors());
         // None at all are up where a card that could have a bridge has none.
         let inactive = (1..all).contains(&active).then(|| {
@@ -196,10 +193,9 @@ pub(super) fn nvlink_caveats(found: &[Found], devices: &[LinkDevice]) -> Vec<Cav
         let is_down = [Some(FabricState::NotStarted), Some(FabricState::Failed)];
         let fabric = is_down.contains(&links.fabric);
         let fabric = fabric.then(|| Condition::FabricManager.with(label));
-        Some(inactive.into_iter().chain(errors).chain(fabric))
+        inactive.into_iter().chain(errors).chain(fabric)
     };
-    let devices = found.iter().zip(devices);
-    devices.filter_map(of_device).flatten().collect()
+    linked(begun).flat_map(of_device).collect()
 }
 
 #[cfg(test)]

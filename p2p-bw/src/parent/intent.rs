@@ -40,8 +40,8 @@ pub(super) struct Intents {
     /// Where intents are put; `None` where nothing of this run can take a machine down, or the file cannot be used.
     file: Option<PathBuf>,
     boot_id: String,
-    /// Pairs on which an earlier boot ended, with the time.
-    lost: Vec<(String, String)>,
+    /// Those during which an earlier boot ended.
+    lost: Vec<Entry>,
     /// Why what earlier boots left cannot be read: nobody knows which pair is one.
     pub(super) unread: Option<String>,
 }
@@ -63,21 +63,18 @@ fn default_folders() -> Vec<PathBuf> {
 /// remembered, naming file or folder.
 pub(super) fn open(asked: Option<&Path>, host: &str, boot_id: &str) -> (Intents, Option<String>) {
     let folders = asked.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
-    let mut unknown = None;
+    let (mut none, mut unknown) = (Intents::default(), None);
     for folder in folders {
         match Intents::open(&folder, host, boot_id) {
             Ok(intents) => return (intents, None),
             Err(error) => unknown = Some(format!("{error:#}")),
         }
         if file_of(&folder, host).exists() {
-            let intents = Intents {
-                unread: unknown.clone(),
-                ..Intents::default()
-            };
-            return (intents, unknown);
+            none.unread.clone_from(&unknown);
+            break;
         }
     }
-    (Intents::default(), unknown)
+    (none, unknown)
 }
 
 /// Where every user may make folders, and a boot removes none.
@@ -121,16 +118,17 @@ impl Intents {
         Ok(Self {
             file: Some(file),
             boot_id: boot_id.to_owned(),
-            lost: earlier.map(|entry| (entry.pair, entry.at)).collect(),
+            lost: earlier.collect(),
             unread: None,
         })
     }
 
     /// Why copies of a pair are not tried: an earlier boot ended during them.
     pub(super) fn lost(&self, pair: &str) -> Option<String> {
-        let (_, at) = self.lost.iter().find(|(lost, _)| lost == pair)?;
+        let lost = self.lost.iter().find(|lost| lost.pair == pair)?;
         Some(format!(
-            "the machine went down, or had to be restarted, during copies of this pair begun at {at}; --risk tries it again"
+            "the machine went down, or had to be restarted, during copies of this pair begun at {}; --risk tries it again",
+            lost.at
         ))
     }
 

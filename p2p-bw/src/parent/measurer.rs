@@ -8,7 +8,7 @@ use record::{FailureKind, Outcome, Verification};
 use runner::{Ending, Interrupt, Ladder, RESUMED, Unanswered, Worker};
 
 use crate::cases::Case;
-use crate::children::Child;
+use crate::children;
 use crate::messages::{Ask, Blame, Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
@@ -96,7 +96,7 @@ impl<'a> Measurer<'a> {
         let (worker, doing, opening) = match &mut self.worker {
             Some(worker) => (worker, "a measurement", limit),
             None => {
-                let worker = self.worker.insert(Child::Worker.start()?);
+                let worker = self.worker.insert(children::start(children::WORKER)?);
                 let opening = limit.max(self.deadline * OPENING_STEPS);
                 (worker, "opening the driver", opening)
             }
@@ -148,11 +148,9 @@ impl<'a> Measurer<'a> {
             Err(Unanswered::Silent(silence)) => {
                 self.end_worker();
                 doing = format!("{doing}: {silence}");
-                let blame = match self.is_unkillable {
-                    true => Blame::Unkillable,
-                    false => Blame::Failure,
-                };
+                let mut blame = Blame::Failure;
                 if self.is_unkillable {
+                    blame = Blame::Unkillable;
                     doing.push_str("; its process cannot be ended");
                 }
                 vec![match silence.is_hang() || self.is_unkillable {

@@ -2,7 +2,6 @@
 
 mod ceiling;
 pub(crate) mod fabric;
-mod finding;
 mod intent;
 mod link;
 mod measurer;
@@ -14,9 +13,8 @@ mod run;
 mod session;
 mod verdict;
 
-pub(crate) use finding::{exit_code, of_outcome};
 pub(crate) use measurer::Measurer;
-pub(crate) use plan::{Place, Planned};
-pub(crate) use points::{Points, measure};
+pub(crate) use plan::{Place, Planned, plan};
+pub(crate) use points::{Points, exit_code, measure, of_outcome};
 pub(crate) use run::{check_memory, default_host_bytes, run};
 pub(crate) use session::RunArgs;

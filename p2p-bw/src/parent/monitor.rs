@@ -11,7 +11,7 @@ use runner::Interrupt;
 use super::link::merged;
 use crate::begun::Begun;
 use crate::messages::{Answer, SamplerReply, What};
-use crate::monitor::watch::{Came, Watch};
+use crate::monitor::watch::{Over, Watch};
 
 /// Readings are asked for at most this often: 20 a second.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -43,12 +43,11 @@ impl<'a> Monitor<'a> {
         deadline: Duration,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Stop> {
-        let watch = match begun.is_host() {
-            true => None,
-            false => Some(Watch::start(begun, interrupt)?),
-        };
+        let has_links = !begun.is_host();
         Ok(Self {
-            watch,
+            watch: has_links
+                .then(|| Watch::start(begun, interrupt))
+                .transpose()?,
             asked: Vec::new(),
             readings: Readings::new(),
             patience: ANSWER.max(deadline * OPENING_STEPS),
@@ -89,8 +88,8 @@ impl<'a> Monitor<'a> {
     /// Adds up answers until none is outstanding; no time at all takes what is there.
     fn take(&mut self, patience: Duration) {
         while let Some(watch) = self.watch.as_mut().filter(|watch| watch.is_waiting()) {
-            let lost = match watch.next(patience) {
-                Came::Answer(SamplerReply { device, answer }, _) => {
+            let lost = match watch.next(Instant::now() + patience) {
+                Some(Ok((SamplerReply { device, answer }, _))) => {
                     self.patience = ANSWER;
                     if let Answer::Link(reading) = answer {
                         let sum = merged(self.readings.get(&device), reading);
@@ -98,12 +97,11 @@ impl<'a> Monitor<'a> {
                     }
                     continue;
                 }
-                Came::Nothing if patience.is_zero() => return,
-                Came::Signal(_) => return,
-                Came::Nothing => {
+                Some(Err(Over::Ended(why))) => why,
+                None if !patience.is_zero() => {
                     format!("the monitor did not answer within {} s", patience.as_secs())
                 }
-                Came::Ended(why) => why,
+                _ => return,
             };
             // Dropping kills it and does not wait: copies run meanwhile. What was read before stands.
             self.watch = None;

@@ -21,7 +21,7 @@ pub(crate) struct Planned {
 }
 
 /// The nodes on which memory and the issuing thread are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) memory: Option<u32>,
     pub(crate) thread: Option<u32>,
@@ -82,7 +82,7 @@ impl Planned {
 }
 
 /// Every point of the cases on `devices` devices at these sizes.
-pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount]) -> Vec<Planned> {
+pub(crate) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount]) -> Vec<Planned> {
     let mut planned = Vec::new();
     for case in cases {
         let fixed = case.fixed_bytes().map(ByteCount);

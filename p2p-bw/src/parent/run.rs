@@ -10,16 +10,13 @@ use record::{FailureKind, Links, Payload, Record, Status, exit};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
-use super::finding;
 use super::intent::Intents;
 use super::monitor::{Monitor, Readings};
 use super::plan::{Planned, plan};
+use super::points;
 use super::session::{self, RunArgs, Session};
-use crate::begun::{Asked, Begun};
+use crate::begun::{Begun, PROGRAM, recorded};
 use crate::cases::{self, Case, Engine};
-
-/// The program in the header of a record.
-const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// Bytes of one copy on the host backend at least, and at most.
 const HOST_BYTES: (u64, u64) = (64 << 20, 1 << 30);
@@ -42,14 +39,9 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     if args.list {
         return list(args, interrupt);
     }
-    let asked = Asked {
-        on: &args.on,
-        running: &args.running,
-        program: PROGRAM,
-        name: "p2p",
-    };
     let run = |begun: &Begun| measured(args, cases, begun, interrupt);
-    asked.run::<Links>(interrupt, show, run)
+    let asked = (&args.on, &args.running);
+    recorded::<Links>(asked, (PROGRAM, "p2p"), (interrupt, show), run)
 }
 
 /// Lists cases and devices, or writes a record of machine, driver and devices in which nothing was measured.
@@ -112,7 +104,7 @@ fn measured(
         remembered: Intents::default(),
     };
     let outcome = session.measure(&planned);
-    session.recorder.end(outcome, finding::exit_code)
+    session.recorder.end(outcome, points::exit_code)
 }
 
 /// Refuses points whose buffers nine tenths of the host memory do not hold: asking for more ends in the kernel's out-of-memory killer.

@@ -94,7 +94,7 @@ pub(super) fn described(
         devices[*position].idle = Some(reading.clone());
     }
     let mut caveats: Vec<Caveat> = known::busy(&devices).collect();
-    caveats.extend(fabric::nvlink_caveats(found, &devices));
+    caveats.extend(fabric::nvlink_caveats(begun));
     caveats.extend(known::said(chosen));
     caveats.extend(known::shared_cpus(found, &devices));
     if !begun.is_soft() {
@@ -110,7 +110,7 @@ pub(super) fn described(
     Links {
         machine: Some(begun.machine.clone()),
         backend: Some(inventory::backend(chosen)),
-        nvlinks: fabric::nvlinks(found, &devices),
+        nvlinks: fabric::nvlinks(begun),
         devices,
         paths,
         caveats,
@@ -144,10 +144,8 @@ impl Session<'_> {
         self.monitor.ask(0..begun.devices.len());
         let idle = self.monitor.collect();
         let known = described(begun, &idle, planned, self.interrupt);
-        for caveat in &known.caveats {
-            if matches!(caveat, Caveat::DeviceBusy { .. }) {
-                say!("{}", view::caveat(caveat).text);
-            }
+        for caveat in known::busy(&begun.devices) {
+            say!("{}", view::caveat(&caveat).text);
         }
         self.recorder.add(LinksEvent::Found {
             machine: Box::new(begun.machine.clone()),
@@ -181,11 +179,7 @@ impl Session<'_> {
         caveats.extend(verdict::staged_kernels(links));
         if !links.nvlinks.is_empty() {
             let now = inventory::nvlinks(begun.chosen.backend, deadline, interrupt)?;
-            caveats.extend(fabric::nvlink_errors_risen(
-                &begun.found,
-                &links.devices,
-                &now,
-            ));
+            caveats.extend(fabric::nvlink_errors_risen(begun, &now));
         }
         let lost = self.monitor.finish();
         caveats.extend(lost.map(|why| Condition::LinkReadingLost.with(why)));
@@ -229,12 +223,6 @@ impl Session<'_> {
         format!("{} {}>{}", identity.join(" "), name(from), name(to))
     }
 
-    /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
-    fn intents(&self, point: &Planned) -> Vec<String> {
-        let accesses = point.accesses().into_iter();
-        accesses.map(|(from, to)| self.pair(from, to)).collect()
-    }
-
     /// Puts link readings into the record where they say something new.
     fn keep_readings(&mut self, readings: &Readings) -> Result<(), Break> {
         for (device, reading) in readings {
@@ -273,7 +261,9 @@ impl Points for Session<'_> {
         job: &Job,
         measurer: &mut Measurer<'_>,
     ) -> Result<Finding, Break> {
-        let intents = self.intents(point);
+        // Each pair by the device that accesses the other, as it was probed.
+        let accesses = point.accesses().into_iter();
+        let intents: Vec<String> = accesses.map(|(a, b)| self.pair(a, b)).collect();
         let monitor = &mut self.monitor;
         let mut on_sample = || {
             // Copies within a device put no load on its link.
@@ -288,7 +278,7 @@ impl Points for Session<'_> {
         let links = BoxLinks {
             links: &self.recorder.payload,
             readings: &readings,
-            nvlink_gb_per_s: fabric::nvlink_rate(&self.begun.found),
+            nvlink_gb_per_s: fabric::nvlink_rate(self.begun),
         };
         Ok(found.judged(|quantities| links.used(point, quantities)))
     }

@@ -44,10 +44,11 @@ pub(super) fn judge(
     };
     match broken.outcome {
         // Whatever took that step, nothing more is tried on the pair.
-        Outcome::Hang { doing } => match is_of_kernels {
-            true => (PeerVerdict::Hang, doing.clone(), unusable(&doing)),
-            false => (PeerVerdict::Hang, doing, kernels),
-        },
+        Outcome::Hang { doing } if is_of_kernels => {
+            let kernels = unusable(&doing);
+            (PeerVerdict::Hang, doing, kernels)
+        }
+        Outcome::Hang { doing } => (PeerVerdict::Hang, doing, kernels),
         // Copies had come through all of their steps: these stay allowed.
         Outcome::Failed { reason }
             if is_of_kernels && outcome(steps, ProbeStep::Graph).is_some() =>
@@ -150,16 +151,10 @@ pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<O
         return not_applicable("peer access is switched off by --no-peer".to_owned());
     }
     point.accesses().into_iter().find_map(|pair| {
-        let label = |at: usize| {
-            links
-                .devices
-                .get(at)
-                .map_or("?", |device| device.label.as_str())
-        };
-        let between = match point.is_group() {
-            true => format!("between {} and {} ", label(pair.0), label(pair.1)),
-            false => String::new(),
-        };
+        let label = |at: usize| &links.devices[at].label;
+        let group = point.is_group().then_some(pair);
+        let between = group.map(|(a, b)| format!("between {} and {} ", label(a), label(b)));
+        let between = between.unwrap_or_default();
         let kernels = probe(pair).map(|probe| &probe.kernels);
         match (verdict(pair), point.case.engine, kernels) {
             // A staged path works, only slowly: it is measured and named.
@@ -182,48 +177,46 @@ pub(super) fn refusal(point: &Planned, no_peer: bool, links: &Links) -> Option<O
 /// What the rates of copy engine and kernels say of the pairs: one caveat for reads and one for writes. A kernel that is far slower
 /// than the copy engine between the same devices goes another way.
 pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
-    let label = |end: Endpoint| match end {
-        Endpoint::Device(position) => links.devices.get(position).map_or("?", |one| &one.label),
-        Endpoint::Host | Endpoint::All => "?",
-    };
     let largest = links.points.iter().map(|point| point.bytes).max();
+    // Smaller copies take as long as a launch does.
+    if largest < Some(LEAST_BYTES) {
+        return Vec::new();
+    }
     let rates = |case: &'static str| {
         let points = links.points.iter();
         let points = points.filter(move |one| one.case == case && Some(one.bytes) == largest);
-        points.filter_map(|point| match &point.outcome {
-            Outcome::Measured { quantities, .. } => {
-                Some(((point.from, point.to), quantities.first()?.quantity.value))
-            }
+        points.filter_map(|point| match (&point.outcome, point.from, point.to) {
+            (
+                Outcome::Measured { quantities, .. },
+                Endpoint::Device(from),
+                Endpoint::Device(to),
+            ) => Some(((from, to), quantities.first()?.quantity.value)),
             _ => None,
         })
     };
     let of = |(access, by_copy, by_kernel)| {
         let kernels: BTreeMap<_, f64> = rates(by_kernel).collect();
-        let slow = |(pair, copy)| {
-            let kernel = *kernels.get(&pair)?;
-            (kernel * KERNELS_STAGED_RATIO < copy).then_some((pair, kernel, copy))
-        };
-        let slow: Vec<_> = rates(by_copy).filter_map(slow).collect();
-        let (_, kernel_gb_per_s, copy_gb_per_s) = *slow
-            .iter()
-            .min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
-        let pair = |((from, to), ..): &((Endpoint, Endpoint), f64, f64)| {
-            format!("{}->{}", label(*from), label(*to))
-        };
+        let both =
+            rates(by_copy).filter_map(|(pair, copy)| Some((pair, *kernels.get(&pair)?, copy)));
+        let slow = both.filter(|(_, kernel, copy)| kernel * KERNELS_STAGED_RATIO < *copy);
+        let slow: Vec<((usize, usize), f64, f64)> = slow.collect();
+        let all = slow.iter();
+        let (_, kernel, copy) = all.min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
+        let label = |at: usize| &links.devices[at].label;
+        let all = slow.iter();
+        let pairs = all.map(|((from, to), ..)| format!("{}->{}", label(*from), label(*to)));
         Some(Caveat::KernelsStaged {
             access,
-            pairs: slow.iter().map(pair).collect(),
-            kernel_gb_per_s,
-            copy_gb_per_s,
+            pairs: pairs.collect(),
+            kernel_gb_per_s: *kernel,
+            copy_gb_per_s: *copy,
         })
     };
     let ways = [
         (PeerAccess::Reads, "d2d_read_ce", "d2d_read_sm"),
         (PeerAccess::Writes, "d2d_write_ce", "d2d_write_sm"),
     ];
-    // Smaller copies take as long as a launch does.
-    let ways = ways.into_iter().filter(|_| largest >= Some(LEAST_BYTES));
-    ways.filter_map(of).collect()
+    ways.into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]

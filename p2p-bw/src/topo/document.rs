@@ -17,12 +17,14 @@ const NAMED: usize = 3;
 
 /// A machine.
 pub(super) fn of_machine(shown: &Shown) -> Document {
-    let mut sections: Vec<Section> = matrix(&shown.matrix).into_iter().collect();
-    sections.extend(affinity(&shown.matrix));
-    sections.extend(cards(shown));
-    sections.extend(nodes(&shown.machine.nodes));
     let open = [shown.matrix_open.as_slice(), &shown.open].concat();
-    sections.extend((!open.is_empty()).then(|| Section::detail("Open", vec![Block::list(open)])));
+    let sections = [
+        matrix(&shown.matrix),
+        affinity(&shown.matrix),
+        cards(shown),
+        nodes(&shown.machine.nodes),
+        (!open.is_empty()).then(|| Section::detail("Open", vec![Block::list(open)])),
+    ];
     let unknown =
         |text: &String| Item::of(Tone::Warning, format!("{text}.")).coded("fabric-unknown");
     let unknown = shown.matrix_open.iter().map(unknown);
@@ -44,7 +46,7 @@ pub(super) fn of_machine(shown: &Shown) -> Document {
         simulated: shown.simulated.clone(),
         answer,
         findings,
-        sections,
+        sections: sections.into_iter().flatten().collect(),
         ..Document::default()
     }
 }
@@ -54,11 +56,10 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
     let mut answer = captured.matrix.as_ref().map(meaning).unwrap_or_default();
     answer.extend(captured.tables.iter().filter_map(peers));
     if answer.is_empty() {
-        answer.push(match (captured.gpus.len(), captured.nodes.len()) {
-            (0, nodes) => format!("{nodes} NUMA nodes, no GPU."),
-            (gpus, 0) => format!("{gpus} GPUs; the text does not say how they are joined."),
-            (gpus, nodes) => format!("{gpus} GPUs, {nodes} NUMA nodes."),
-        });
+        let (gpus, nodes) = (captured.gpus.len(), captured.nodes.len());
+        answer.push(format!(
+            "{gpus} GPUs, {nodes} NUMA nodes; the text does not say how GPUs are joined."
+        ));
     }
     let mut sections = Vec::new();
     if let Some(found) = &captured.matrix {
@@ -105,12 +106,10 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
     let mut by_class: BTreeMap<PathType, Vec<String>> = BTreeMap::new();
     for (at, (a, name)) in gpus.iter().enumerate() {
         for (b, other) in &gpus[at + 1..] {
-            let pairs = matrix
-                .class(*a, *b)
-                .map(|class| by_class.entry(class).or_default());
-            pairs
-                .into_iter()
-                .for_each(|pairs| pairs.push(format!("{name}-{other}")));
+            if let Some(class) = matrix.class(*a, *b) {
+                let pairs = by_class.entry(class).or_default();
+                pairs.push(format!("{name}-{other}"));
+            }
         }
     }
     let total: usize = by_class.values().map(Vec::len).sum();
@@ -129,28 +128,24 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
     } else if let [(_, only)] = gpus.as_slice() {
         sentences.push(format!("{only} is the only GPU."));
     }
-    let mut nearest: Vec<(Vec<&str>, PathType, Vec<&str>)> = Vec::new();
+    let mut nearest: BTreeMap<(Vec<&str>, PathType), Vec<&str>> = BTreeMap::new();
     for (gpu, name) in &gpus {
         let class = |nic: &usize| matrix.class(*gpu, *nic);
         let Some(best) = nics.iter().filter_map(|(nic, _)| class(nic)).min() else {
             continue;
         };
         let near = nics.iter().filter(|(nic, _)| class(nic) == Some(best));
-        let near: Vec<&str> = near.map(|(_, nic)| *nic).collect();
-        let mut known = nearest.iter_mut();
-        match known.find(|known| (&known.0, known.1) == (&near, best)) {
-            Some((.., gpus)) => gpus.push(name),
-            None => nearest.push((near, best, vec![name])),
-        }
+        let near = (near.map(|(_, nic)| *nic).collect(), best);
+        nearest.entry(near).or_default().push(name);
     }
     let some = |names: &[&str]| match names.len() {
         few if few <= NAMED => names.join(", "),
         many => format!("{} and {} more", names[..2].join(", "), many - 2),
     };
-    let clause = |(near, class, gpus): &(Vec<&str>, PathType, Vec<&str>)| {
-        format!("{} for {} ({class})", some(near), some(gpus))
-    };
-    let clauses: Vec<String> = nearest.iter().map(clause).collect();
+    let nearest = nearest.iter();
+    let clauses =
+        nearest.map(|((near, class), gpus)| format!("{} for {} ({class})", some(near), some(gpus)));
+    let clauses: Vec<String> = clauses.collect();
     if !clauses.is_empty() {
         sentences.push(format!("Nearest NIC: {}.", clauses.join("; ")));
     }
@@ -228,10 +223,8 @@ fn detail<const N: usize>(
 ) -> Option<Section> {
     let mut table = Table::under(heads);
     rows.into_iter().for_each(|row| table.row(row));
-    match table.rows.is_empty() {
-        true => None,
-        false => Some(Section::detail(heading, vec![Block::Table(table)])),
-    }
+    let is_empty = table.rows.is_empty();
+    (!is_empty).then(|| Section::detail(heading, vec![Block::Table(table)]))
 }
 
 /// Links that lack lanes, and slots below their cards; a link that only trained down is idle.
@@ -294,22 +287,14 @@ fn pairs(table: &PairTable) -> Section {
 
 /// NUMA nodes with their distances.
 fn nodes(nodes: &[NumaNode]) -> Option<Section> {
-    let row = |node: &NumaNode| {
+    let mut table = Table::under(["node", "memory", "CPUs"]);
+    let to = nodes.iter().map(|node| format!("to {}", node.id));
+    table.heads.extend(to);
+    table.rows.extend(nodes.iter().map(|node| {
         let memory = shown(node.memory_bytes.map(ByteCount));
-        [node.id.to_string(), memory, node.cpus.to_string()]
-    };
-    let mut section = detail(
-        "NUMA nodes",
-        ["node", "memory", "CPUs"],
-        nodes.iter().map(row),
-    )?;
-    if let [Block::Table(table)] = &mut section.blocks[..] {
-        let to = nodes.iter().map(|node| format!("to {}", node.id));
-        table.heads.extend(to);
-        for (row, node) in table.rows.iter_mut().zip(nodes) {
-            let distance = |other: &NumaNode| shown(node.distances.get(&other.id));
-            row.extend(nodes.iter().map(distance));
-        }
-    }
-    Some(section)
+        let own = [node.id.to_string(), memory, node.cpus.to_string()];
+        let distances = nodes.iter().map(|to| shown(node.distances.get(&to.id)));
+        own.into_iter().chain(distances).collect()
+    }));
+    (!nodes.is_empty()).then(|| Section::detail("NUMA nodes", vec![Block::Table(table)]))
 }

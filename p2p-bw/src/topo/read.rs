@@ -78,16 +78,13 @@ impl Shown {
             xgmi(&kfd, a, b).or(metax)
         };
         let names = machine.gpus.iter().map(|gpu| gpu_name(sysfs, gpu));
-        let labels: Vec<Option<String>> = names.chain(nics.iter().map(Nic::label)).collect();
-        let gpus = machine.gpus.iter().map(|gpu| Placed::gpu(gpu, None));
-        let ends = gpus.chain(nics.iter().map(|nic| Placed::nic(nic, None)));
-        let ends: Vec<Placed<'_>> = ends
-            .zip(&labels)
-            .map(|(end, label)| Placed {
-                label: label.as_deref(),
-                ..end
-            })
-            .collect();
+        let names: Vec<Option<String>> = names.collect();
+        let labels: Vec<Option<String>> = nics.iter().map(Nic::label).collect();
+        let gpus = machine.gpus.iter().zip(&names);
+        let gpus = gpus.map(|(gpu, name)| Placed::gpu(gpu, name.as_deref()));
+        let cards = nics.iter().zip(&labels);
+        let cards = cards.map(|(nic, label)| Placed::nic(nic, label.as_deref()));
+        let ends: Vec<Placed<'_>> = gpus.chain(cards).collect();
         let matrix = Matrix::of(sysfs, &machine, &ends, &beside);
         let card = |(end, placed): (&End, &Placed<'_>)| {
             Card::read((sysfs, &machine, &tree), is_guest, end, placed.pci)
