@@ -137,7 +137,7 @@ pub(crate) struct RunArgs {
     /// call, wait, by the host's clock. back-to-back: calls queued one after another. graph: calls in a captured graph, without
     /// their launch. interleaved: calls with the device's own work between them, less the time of that work. Default: all that
     /// the backend has; on the host backend without interleaved.
-    #[arg(long, value_name = "LIST", value_parser = mode, value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_parser = |name: &str| one_of(&CallMode::ALL, name), value_delimiter = ',')]
     pub(crate) modes: Vec<CallMode>,
 
     /// Microseconds of the device's own work between two calls of mode interleaved.
@@ -197,10 +197,6 @@ fn kind(name: &str) -> Result<CollectiveKind, String> {
 fn element(name: &str) -> Result<ElementType, String> {
     use ElementType::{Bf16, F16, F32};
     one_of(&[Bf16, F16, F32], name)
-}
-
-fn mode(name: &str) -> Result<CallMode, String> {
-    one_of(&CallMode::ALL, name)
 }
 
 /// Parses the time of the work between two calls, in microseconds, for clap.

@@ -1,9 +1,8 @@
 //! `tplens allreduce compare`: which times of two files of collectives are of the same call.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{anyhow, ensure};
 use clap::Args;
 use import::collectives::{CallFile, CallTrouble, CallValue, read_file_as};
 use import::links::TroubleKind;
@@ -16,10 +15,6 @@ use record::quantity::Unit;
 
 use crate::values::one_of;
 
-/// What is said of a path where there is nothing.
-pub(crate) const NO_FILE: &str = "there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens \
-                                  allreduce, or what nccl-tests wrote";
-
 /// What is compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -30,16 +25,11 @@ pub(crate) struct CompareArgs {
     pub(crate) b: PathBuf,
 
     /// The operation of an output of nccl-tests that does not name its own.
-    #[arg(long, value_name = "NAME", value_parser = operation)]
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| one_of(&CollectiveKind::ALL, name))]
     pub(crate) op: Option<CollectiveKind>,
 
     #[command(flatten)]
     pub(crate) flags: CompareFlags,
-}
-
-/// An operation by its name, such as `all_gather`.
-fn operation(name: &str) -> Result<CollectiveKind, String> {
-    one_of(&CollectiveKind::ALL, name)
 }
 
 /// Compares, prints, and returns the exit code.
@@ -47,7 +37,10 @@ fn operation(name: &str) -> Result<CollectiveKind, String> {
 /// # Errors
 /// A file cannot be read, or only one is simulated.
 pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
-    let (a, b) = (opened(&args.a, args.op)?, opened(&args.b, args.op)?);
+    let (a, b) = (
+        read_file_as(&args.a, args.op)?,
+        read_file_as(&args.b, args.op)?,
+    );
     let rules = Rules {
         threshold: args.flags.threshold,
         is_same: agrees,
@@ -55,18 +48,8 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
         worse_peers: 0,
     };
     let comparison = compare(side(&a), side(&b), &rules)?;
-    let document = comparison.document();
-    outputs::comparison(
-        &args.flags,
-        &comparison,
-        (&document, show),
-        comparison.exit_code(),
-    )
-}
-
-fn opened(path: &Path, op: Option<CollectiveKind>) -> anyhow::Result<CallFile> {
-    ensure!(path.exists(), "{}: {NO_FILE}", path.display());
-    read_file_as(path, op).map_err(|error| anyhow!("{error}"))
+    let (document, code) = (comparison.document(), comparison.exit_code());
+    outputs::comparison(&args.flags, &comparison, (&document, show), code)
 }
 
 /// Whether two files mean the same call: a type or mode that one does not name is the other's.

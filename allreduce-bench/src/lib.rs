@@ -22,7 +22,6 @@ use record::exit;
 use view::{Document, csv};
 
 use crate::cli::{AllreduceCommand, Command, RunArgs};
-use crate::compare::NO_FILE;
 use crate::launch::Place;
 
 /// The hidden subcommands.
@@ -88,9 +87,6 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
 }
 
 fn foreign(path: &Path) -> Result<(Document, bool), String> {
-    if !path.exists() {
-        return Err(format!("{}: {NO_FILE}", path.display()));
-    }
     let file = import::collectives::read_file(path).map_err(|error| error.to_string())?;
     Ok((view::foreign::collectives(&file), !file.values.is_empty()))
 }

@@ -12,13 +12,13 @@ use anyhow::Context;
 use inventory::{choose, played};
 use program::{Stop, passing_folder, provenance, say, sim};
 use record::{Failure, exit};
-use runner::child::{SHORT_LADDER, last_line};
+use runner::child::SHORT_LADDER;
 use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::Machine;
 
 use super::place::Place;
 use super::seat::Seat;
-use super::wire::{Order, Report, Wire, heard};
+use super::wire::{Order, Report, Wire, heard, sent};
 use crate::cli::RunArgs;
 use crate::messages::RankRequest;
 use crate::rank;
@@ -228,11 +228,8 @@ impl Desk {
             open.library.clone_from(&self.library);
         }
         // That one was lost has been said.
-        let Some(worker) = &mut self.worker else {
-            return Ok(());
-        };
-        let sent = worker.send(&request);
-        sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())).into())
+        let worker = self.worker.as_mut();
+        worker.map_or(Ok(()), |worker| sent(worker, &request))
     }
 
     /// Passes on what the rank says.

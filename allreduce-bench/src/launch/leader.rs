@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use inventory::{Chosen, Found};
 use program::Stop;
-use record::{LauncherFacts, LinkDevice, PairPath, exit};
-use runner::child::last_line;
+use record::{Failure, LauncherFacts, LinkDevice, PairPath, exit};
 use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::{Machine, Sysfs};
 
 use super::place::{LaunchArgs, Place};
 use super::seat::{self, Seat};
-use super::wire::{Order, Report, Wire, heard};
+use super::wire::{Order, Report, Wire, heard, sent};
 use crate::cli::RunArgs;
 use crate::messages::RankRequest;
 
@@ -30,6 +29,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Connections at most that did not yet say who they are.
 const STRANGERS: usize = 256;
 
+/// Another rank's copy of this program: the connection to it, and what it brought along.
+type Follower = (Wire, Seat);
+
 /// Rank 0 of a launcher's ranks.
 pub(crate) struct Leader {
     place: Place,
@@ -39,7 +41,7 @@ pub(crate) struct Leader {
     /// Who knocked and did not yet say who it is.
     strangers: Vec<Wire>,
     /// From rank 1 on.
-    followers: Vec<Option<(Wire, Seat)>>,
+    followers: Vec<Option<Follower>>,
     own: Option<Seat>,
 }
 
@@ -52,10 +54,9 @@ impl Leader {
         let address = place
             .address(args.rendezvous.as_deref())
             .map_err(Stop::Usage)?;
-        let is_here = ["127.0.0.1", "localhost"].contains(&address.0.as_str());
-        let ip = match is_here {
-            true => Ipv4Addr::LOCALHOST,
-            false => Ipv4Addr::UNSPECIFIED,
+        let ip = match address.0.as_str() {
+            "127.0.0.1" | "localhost" => Ipv4Addr::LOCALHOST,
+            _ => Ipv4Addr::UNSPECIFIED,
         };
         let port = address.1;
         let listener = TcpListener::bind((ip, port))
@@ -188,29 +189,12 @@ impl Leader {
             hosts: self.seats().map(|seat| seat.host.clone()).collect(),
         }
     }
-
-    fn follower(&self, rank: usize) -> Result<&(Wire, Seat), String> {
-        let follower = rank
-            .checked_sub(1)
-            .and_then(|at| self.followers.get(at)?.as_ref());
-        follower.ok_or_else(|| format!("rank {rank} is not there"))
-    }
-
-    fn put(&self, rank: usize, order: &Order) -> Result<(), String> {
-        let (wire, seat) = self.follower(rank)?;
-        wire.writer.put(order).map_err(|_| lost(seat))
-    }
-
-    /// What a rank says next, within `limit`.
-    fn take(&self, rank: usize, limit: Duration) -> Result<Option<Report>, String> {
-        let (wire, seat) = self.follower(rank)?;
-        wire.take(limit).map_err(|_| lost(seat))
-    }
 }
 
-fn lost(seat: &Seat) -> String {
+/// What is said of a follower that nothing comes from.
+fn lost(seat: &Seat) -> Failure {
     let host = &seat.host;
-    format!("the connection to its copy of this program on {host} is lost")
+    format!("the connection to its copy of this program on {host} is lost").into()
 }
 
 impl Drop for Leader {
@@ -235,75 +219,70 @@ pub(crate) enum Link<'a> {
     /// A child of this process.
     Near(Worker),
     /// A child of another copy of this program, and what takes the lines of its log.
-    Far(&'a Leader, usize, Option<LineSink>),
+    Far(&'a Follower, Option<LineSink>),
 }
 
 impl<'a> Link<'a> {
     /// Starts the process of a rank: here for a run without launcher and for rank 0, at the follower's else.
     ///
     /// # Errors
-    /// It cannot be started, in words.
+    /// It cannot be started.
     pub(crate) fn start(
         spec: WorkerSpec,
         leader: Option<&'a Leader>,
         rank: usize,
-    ) -> Result<Self, String> {
-        let Some(leader) = leader.filter(|_| rank > 0) else {
+    ) -> Result<Self, Failure> {
+        let at = rank.checked_sub(1);
+        let far = at.and_then(|at| leader?.followers.get(at)?.as_ref());
+        let Some(follower @ (wire, seat)) = far else {
             let worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
             return Ok(Self::Near(worker));
         };
         let log = spec.noise.is_some();
-        leader.put(rank, &Order::Start { log })?;
-        Ok(Self::Far(leader, rank, spec.noise))
+        let put = wire.writer.put(&Order::Start { log });
+        put.map_err(|_| lost(seat))?;
+        Ok(Self::Far(follower, spec.noise))
     }
 
     /// Asks the rank something.
     ///
     /// # Errors
-    /// It cannot be asked, in words.
-    pub(crate) fn send(&mut self, request: RankRequest) -> Result<(), String> {
+    /// It cannot be asked.
+    pub(crate) fn send(&mut self, request: RankRequest) -> Result<(), Failure> {
         match self {
-            Self::Near(worker) => {
-                let sent = worker.send(&request);
-                sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())))
+            Self::Near(worker) => sent(worker, &request),
+            Self::Far((wire, seat), _) => {
+                let put = wire.writer.put(&Order::Ask(request));
+                put.map_err(|_| lost(seat))
             }
-            Self::Far(leader, rank, _) => leader.put(*rank, &Order::Ask(request)),
         }
     }
 
     /// Waits for what comes next, at most so long.
     pub(crate) fn next(&mut self, limit: Duration, interrupt: &Interrupt) -> Option<Report> {
-        let (leader, rank, log) = match self {
+        let ((wire, seat), log) = match self {
             Self::Near(worker) => return heard(worker, limit, interrupt),
-            Self::Far(leader, rank, log) => (leader, *rank, log),
+            Self::Far(follower, log) => (follower, log),
         };
         let began = Instant::now();
         loop {
             if let Some(signal) = interrupt.signal() {
                 return Some(Report::Signalled(signal));
             }
-            match leader.take(rank, limit.saturating_sub(began.elapsed())) {
+            match wire.take(limit.saturating_sub(began.elapsed())) {
                 Ok(Some(Report::Line(line))) => log.iter().for_each(|log| log(&line)),
                 Ok(Some(Report::Here { .. } | Report::Ended { .. })) => {}
                 Ok(report) => return report,
-                Err(reason) => return Some(Report::Lost(reason.into())),
+                Err(_) => return Some(Report::Lost(lost(seat))),
             }
         }
     }
 
-    /// Its process id; `None` on another machine.
-    pub(crate) fn process(&self) -> Option<u32> {
+    /// This process's own child; `None` where it is a follower's, of which this process sees nothing.
+    pub(crate) fn near(&mut self) -> Option<&mut Worker> {
         match self {
-            Self::Near(worker) => Some(worker.id()),
+            Self::Near(worker) => Some(worker),
             Self::Far(..) => None,
-        }
-    }
-
-    /// Whether it was stopped and went on, since this was asked last; not known of one on another machine.
-    pub(crate) fn was_resumed(&mut self) -> bool {
-        match self {
-            Self::Near(worker) => worker.was_resumed(),
-            Self::Far(..) => false,
         }
     }
 
@@ -312,19 +291,19 @@ impl<'a> Link<'a> {
         match self {
             Self::Near(worker) => worker.abort(),
             // Where nobody is there to be asked, there is nothing to leave.
-            Self::Far(leader, rank, _) => drop(leader.put(*rank, &Order::End)),
+            Self::Far((wire, _), _) => drop(wire.writer.put(&Order::End)),
         }
     }
 
     /// Ends one that was asked to leave; whether it cannot be ended. Of a follower that does not answer nothing is known.
     pub(crate) fn end(&mut self, ladder: Ladder) -> bool {
-        let (leader, rank) = match self {
+        let wire = match self {
             Self::Near(worker) => return worker.end(ladder) == Ending::HangUnkillable,
-            Self::Far(leader, rank, _) => (leader, *rank),
+            Self::Far((wire, _), _) => wire,
         };
         let began = Instant::now();
         loop {
-            match leader.take(rank, ENDS_WITHIN.saturating_sub(began.elapsed())) {
+            match wire.take(ENDS_WITHIN.saturating_sub(began.elapsed())) {
                 Ok(Some(Report::Ended { is_hung })) => return is_hung,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return false,

@@ -66,9 +66,6 @@ impl Seat {
 
 /// Refuses ranks that cannot measure together.
 pub(super) fn check_agreement(seats: &[&Seat]) -> Result<(), Stop> {
-    let Some((first, others)) = seats.split_first() else {
-        return Ok(());
-    };
     let what = |seat: &Seat| {
         let driver = match &seat.soft_box {
             Some(name) => format!("simulated machine {name}"),
@@ -77,16 +74,14 @@ pub(super) fn check_agreement(seats: &[&Seat]) -> Result<(), Stop> {
         let backend = seat.backend.name();
         format!("version {}, backend {backend}, {driver}", seat.version)
     };
-    for (rank, seat) in (1..).zip(others) {
-        let (own, other) = (what(first), what(seat));
-        if own != other {
-            return Err(Stop::Usage(format!(
-                "rank 0 ({}) has {own}, and rank {rank} ({}) {other}; all ranks must have the same",
-                first.host, seat.host
-            )));
-        }
+    let all: Vec<String> = seats.iter().map(|seat| what(seat)).collect();
+    match (1..all.len()).find(|rank| all[*rank] != all[0]) {
+        None => Ok(()),
+        Some(rank) => Err(Stop::Usage(format!(
+            "rank 0 ({}) has {}, and rank {rank} ({}) {}; all ranks must have the same",
+            seats[0].host, all[0], seats[rank].host, all[rank]
+        ))),
     }
-    Ok(())
 }
 
 /// The paths between the devices of each host; between hosts there is a network, of which no kernel tells.

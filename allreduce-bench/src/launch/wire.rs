@@ -71,6 +71,23 @@ pub(super) fn heard(worker: &mut Worker, limit: Duration, interrupt: &Interrupt)
     })
 }
 
+/// How long a process that takes no request has to end, so that it is said how it did.
+const ENDS: Duration = Duration::from_secs(1);
+
+/// Sends a request to a child of this process.
+///
+/// # Errors
+/// How it ended, or why else it takes none.
+pub(super) fn sent(worker: &mut Worker, request: &RankRequest) -> Result<(), Failure> {
+    let Err(error) = worker.send(request) else {
+        return Ok(());
+    };
+    Err(match heard(worker, ENDS, &Interrupt::none()) {
+        Some(Report::Lost(reason)) => reason,
+        _ => format!("{error}: {}", last_line(&worker.tail())).into(),
+    })
+}
+
 /// Time between signs of life.
 const BEAT: Duration = Duration::from_secs(2);
 
@@ -81,7 +98,7 @@ const SILENCE: Duration = Duration::from_secs(20);
 const LONGEST: u64 = 64 << 20;
 
 /// One end of the connection.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     pub(super) writer: Writer,
     inbox: Receiver<Vec<u8>>,
 }
@@ -158,5 +175,23 @@ fn read(mut lines: impl BufRead, inbox: &Sender<Vec<u8>>) {
         if !line.is_empty() && inbox.send(line).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runner::WorkerSpec;
+
+    #[test]
+    fn a_process_that_takes_no_request_is_said_to_have_ended_and_how() {
+        let spec = WorkerSpec::new("rank 1", "sh", ["-c", "kill -9 $$"]);
+        let mut worker = Worker::spawn(spec).unwrap();
+        let reason = loop {
+            if let Err(reason) = sent(&mut worker, &RankRequest::Check) {
+                break reason;
+            }
+        };
+        assert!(reason.contains("signal: 9"), "{reason}");
     }
 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inventory::{Built, OPENING_STEPS};
 use program::Stop;
@@ -26,6 +26,16 @@ pub(super) const CONNECT: Duration = Duration::from_secs(20);
 
 /// The same for a serving engine, which imports thousands of files and tries out its ways between GPUs in silence: 60 s were seen.
 const ENGINE_START: Duration = Duration::from_secs(180);
+
+/// How long after a rank failed the end of another is waited for, which may be why.
+const NOTICE: Duration = Duration::from_millis(300);
+
+/// Ends ranks in trouble: one that waits inside the library does not see that it is asked; one that does not leaves in good order.
+const LADDER: Ladder = Ladder {
+    abort: Duration::from_millis(500),
+    term: Duration::from_secs(2),
+    kill: Duration::from_secs(10),
+};
 
 /// What every group of this run is made of.
 pub(super) struct Setup<'a> {
@@ -103,9 +113,7 @@ impl<'a> Group<'a> {
             spec.noise = log.cloned();
             match Link::start(spec, setup.leader, rank) {
                 Ok(link) => group.ranks.push(link),
-                Err(reason) => {
-                    return Err(group.failed(rank, format!("starting it: {reason}").into()));
-                }
+                Err(reason) => return Err(group.failed(rank, reason.within("starting it"))),
             }
         }
         let request = |rank: usize| {
@@ -197,13 +205,14 @@ impl<'a> Group<'a> {
         let count = self.ranks.len();
         for rank in 0..count {
             if let Err(reason) = self.ranks[rank].send(request(rank)) {
-                return Err(self.failed(rank, Failure::from(reason).within(doing)));
+                return Err(self.failed(rank, reason.within(doing)));
             }
         }
         let deadline = self.setup.deadline.saturating_add(longer);
         let mut replies: Vec<Option<RankReply>> = vec![None; count];
         let mut steps: Vec<String> = vec![doing.to_owned(); count];
-        let processes = self.ranks.iter().filter_map(Link::process);
+        let near = self.ranks.iter_mut().filter_map(Link::near);
+        let processes: Vec<u32> = near.map(|worker| worker.id()).collect();
         let mut patience = ProgressDeadline::new(deadline, processes);
         // A stop before this request is none of it.
         self.stopped_meanwhile();
@@ -217,7 +226,11 @@ impl<'a> Group<'a> {
                         steps[rank] = doing;
                         patience.restart();
                     }
-                    Some(Report::Reply(RankReply::Failed { reason }) | Report::Lost(reason)) => {
+                    Some(Report::Reply(RankReply::Failed { reason })) => {
+                        let (rank, reason) = self.first_of(rank, reason);
+                        return Err(self.failed(rank, reason.within(&steps[rank])));
+                    }
+                    Some(Report::Lost(reason)) => {
                         return Err(self.failed(rank, reason.within(&steps[rank])));
                     }
                     Some(Report::Reply(reply)) => {
@@ -225,7 +238,7 @@ impl<'a> Group<'a> {
                         patience.restart();
                     }
                     Some(Report::Signalled(signal)) => {
-                        self.end();
+                        self.climb(LADDER);
                         return Err(Trouble::Stop(Stop::Interrupted(signal)));
                     }
                     _ => {}
@@ -252,8 +265,29 @@ impl<'a> Group<'a> {
 
     /// A rank that was stopped and went on since this was asked last; all are asked.
     fn stopped_meanwhile(&mut self) -> Option<usize> {
-        let asked: Vec<bool> = self.ranks.iter_mut().map(Link::was_resumed).collect();
+        let went_on = |rank: &mut Link<'_>| rank.near().is_some_and(|it| it.was_resumed());
+        let asked: Vec<bool> = self.ranks.iter_mut().map(went_on).collect();
         asked.iter().position(|went_on| *went_on)
+    }
+
+    /// Where another rank is gone without a word, that rank and how it ended: what its peers say then tells nothing of why.
+    fn first_of(&mut self, failed: usize, reason: Failure) -> (usize, Failure) {
+        let mut others: Vec<usize> = (0..self.ranks.len()).collect();
+        others.retain(|other| *other != failed);
+        let (began, interrupt) = (Instant::now(), self.setup.interrupt);
+        while !others.is_empty() && began.elapsed() < NOTICE && interrupt.signal().is_none() {
+            for rank in others.clone() {
+                match self.ranks[rank].next(TURN, interrupt) {
+                    Some(Report::Lost(ended)) => return (rank, ended),
+                    // One that said why it fails ends, too.
+                    Some(Report::Reply(RankReply::Failed { .. })) => {
+                        others.retain(|other| *other != rank);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (failed, reason)
     }
 
     /// Says which ranks do not answer, and in which step. Ranks that had no CPU do not hang, as far as is known.
@@ -268,7 +302,7 @@ impl<'a> Group<'a> {
             .map(|rank| format!("rank {rank} in `{}`", steps[rank]))
             .collect();
         let mut doing = format!("{silence}: {}", silent.join(", "));
-        let unkillable = self.end();
+        let unkillable = self.climb(LADDER);
         if unkillable {
             doing.push_str("; a process cannot be ended");
         }
@@ -293,22 +327,11 @@ impl<'a> Group<'a> {
     }
 
     fn lost(&mut self, reason: Failure) -> Trouble {
-        self.end();
+        self.climb(LADDER);
         Trouble::Lost {
             reason,
             unkillable: false,
         }
-    }
-
-    /// Ends all processes; whether one of them cannot be ended.
-    fn end(&mut self) -> bool {
-        const LADDER: Ladder = Ladder {
-            abort: Duration::from_millis(500),
-            term: Duration::from_secs(2),
-            kill: Duration::from_secs(10),
-        };
-        // A rank that waits inside the library does not see that it is asked; one that does not leaves in good order.
-        self.climb(LADDER)
     }
 
     /// Lets the ranks leave in good order.
@@ -316,6 +339,7 @@ impl<'a> Group<'a> {
         self.climb(Ladder::default());
     }
 
+    /// Ends all processes; whether one of them cannot be ended.
     fn climb(&mut self, ladder: Ladder) -> bool {
         self.ranks.iter_mut().for_each(Link::abort);
         let endings: Vec<bool> = self.ranks.iter_mut().map(|rank| rank.end(ladder)).collect();

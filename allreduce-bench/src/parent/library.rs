@@ -63,13 +63,12 @@ fn told(inspection: &Inspection) -> (Document, u8) {
         Ok(id) => (format!("it makes ids of {} B", id.bytes), exit::DONE),
         Err(words) => (format!("it makes no id: {words}"), exit::INCONCLUSIVE),
     };
-    let mut lines: Vec<String> = Vec::new();
-    let file = facts.file.as_ref().map(|file| file.display().to_string());
-    lines.extend(file.map(|file| format!("file: {file}")));
-    lines.push(match &inspection.communicator {
+    let file = facts.file.iter();
+    let file = file.map(|file| format!("file: {}", file.display()));
+    let lines = file.chain([match &inspection.communicator {
         Ok(()) => "communicator of one rank: made".to_owned(),
         Err(words) => format!("communicator of one rank: not made: {words}"),
-    });
+    }]);
     let is_answer = code == exit::DONE;
     let document = Document {
         title: "Collective library".to_owned(),

@@ -99,7 +99,9 @@ fn run_in(
         let mut addresses = found.iter().map(|device| device.pci.as_deref());
         !args.risk && addresses.any(|at| hang.has(&machine, at.and_then(|at| at.parse().ok())))
     });
-    if let Some(hang) = hang.filter(|_| !is_p2p_off()) {
+    // The library may have been told to leave direct copies alone.
+    let is_off = std::env::var("NCCL_P2P_DISABLE").is_ok_and(|value| value == "1");
+    if let Some(hang) = hang.filter(|_| !is_off) {
         let why = format!(
             "{}; NCCL_P2P_DISABLE=1 goes through host memory, --risk tries it",
             hang.why
@@ -246,11 +248,6 @@ fn surroundings(chosen: &Chosen, found: &[Found], apart: Option<&str>) -> Surrou
         },
         _ => around,
     }
-}
-
-/// Whether the library was told to leave direct copies between devices alone.
-fn is_p2p_off() -> bool {
-    std::env::var("NCCL_P2P_DISABLE").is_ok_and(|value| value == "1")
 }
 
 /// The tree to read, after a restart on a simulated machine where one is asked for.

@@ -70,32 +70,11 @@ impl Series {
         let (job, verify) = (self.job, self.verify);
         let prepare = RankRequest::Prepare { job, verify };
         let prepared = group.compared("preparing", self.longer(1), &prepare)?;
-        let first = match mode {
-            CallMode::HostSynced => 1,
-            _ => Effort::timed_by(events).calls.0,
-        };
+        // As few as a sample may have.
+        let first = calls_of(f64::INFINITY, mode, events);
         let mut trial = Taken::default();
         self.round(group, (first, 1), &mut trial)?;
-        match self.sampled(group, plan, (first, trial), prepared) {
-            // What was there a moment ago is no question of what there is.
-            Err(Trouble::NotThere(reason)) => Ok(CollectiveOutcome::Failed { reason }),
-            outcome => outcome,
-        }
-    }
-
-    /// Measures it after a trial of so many calls.
-    fn sampled(
-        &self,
-        group: &mut Group<'_>,
-        plan: Plan,
-        (first, mut trial): (u32, Taken),
-        prepared: Verification,
-    ) -> Result<CollectiveOutcome, Trouble> {
-        let (mode, events) = (self.mode, group.opened.events);
-        let calls = match mode {
-            CallMode::HostSynced => 1,
-            _ => calls_of(trial.slowest[0], mode, events),
-        };
+        let calls = calls_of(trial.slowest[0], mode, events);
         let mut warmup_copies = first + 1;
         if calls != first {
             // A graph of another length is captured here, outside the samples.
@@ -110,7 +89,8 @@ impl Series {
             self.round(group, (calls, next), &mut taken)?;
             let times = taken.times();
             match sampling.stop(&[&times]) {
-                Some(StopReason::IntervalNarrow) if !is_enough(mode, times.len()) => {}
+                Some(StopReason::IntervalNarrow)
+                    if mode == CallMode::HostSynced && times.len() < FOR_P99 => {}
                 Some(reason) => break reason,
                 None => {}
             }
@@ -170,12 +150,8 @@ impl Series {
 
     /// How much longer than the deadline a step may be silent, which goes over all bytes once for each call and waits for its gaps.
     fn longer(&self, calls: u32) -> Duration {
-        let times = u64::from(self.job.kind.parts(self.ranks));
-        let bytes = self
-            .job
-            .bytes_per_rank
-            .saturating_mul(times)
-            .saturating_mul(u64::from(calls));
+        let times = u64::from(self.job.kind.parts(self.ranks)) * u64::from(calls);
+        let bytes = self.job.bytes_per_rank.saturating_mul(times);
         // With the call and alone.
         let gaps = self.gap_us.unwrap_or(0.0) * 1e-6 * 2.0 * f64::from(calls);
         Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S)
@@ -190,35 +166,25 @@ fn outcome(
     verification: Verification,
 ) -> CollectiveOutcome {
     let quantity = |samples| Quantity::from_samples(samples, Unit::Microseconds, timing, stopped);
-    let is_interleaved = !taken.gaps.is_empty();
     let times = taken.times();
     let positive = times.iter().all(|time| *time > 0.0);
-    let gap = quantity(taken.gaps).filter(|_| is_interleaved);
-    let time = quantity(times);
-    match (time, gap) {
+    let reason = match (quantity(times), quantity(taken.gaps)) {
         (Some(time), gap) if positive || (gap.is_some() && time.value > 0.0) => {
-            CollectiveOutcome::Measured {
+            return CollectiveOutcome::Measured {
                 time: Box::new(time),
                 verification,
                 gap: gap.map(Box::new),
-            }
+            };
         }
-        (Some(_), Some(gap)) => CollectiveOutcome::Failed {
-            reason: format!(
-                "the spread of the gap of {:.1} us hides the call; use a smaller --gap",
-                gap.value
-            )
-            .into(),
-        },
-        _ => CollectiveOutcome::Failed {
-            reason: "a time was zero or not a number".into(),
-        },
+        (Some(_), Some(gap)) => format!(
+            "the spread of the gap of {:.1} us hides the call; use a smaller --gap",
+            gap.value
+        ),
+        _ => "a time was zero or not a number".to_owned(),
+    };
+    CollectiveOutcome::Failed {
+        reason: reason.into(),
     }
-}
-
-/// Whether as many samples are enough where their interval is narrow.
-fn is_enough(mode: CallMode, samples: usize) -> bool {
-    mode != CallMode::HostSynced || samples >= FOR_P99
 }
 
 /// How many samples to take next: up to the next look at the interval, which comes at 6 and at multiples of 10.
@@ -237,8 +203,9 @@ fn calls_of(microseconds: f64, mode: CallMode, events: TimeSource) -> u32 {
     let effort = Effort::timed_by(events);
     let (least, most) = effort.calls;
     let window = match mode {
+        CallMode::HostSynced => return 1,
         CallMode::Graph | CallMode::Interleaved => effort.graph_window_us,
-        _ => WINDOW_US,
+        CallMode::BackToBack => WINDOW_US,
     };
     let wanted = (window / microseconds.max(1e-3)).ceil();
     #[expect(

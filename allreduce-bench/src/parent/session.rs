@@ -67,10 +67,8 @@ impl<'a> Side<'a> {
 
     /// The engine's name and version, as far as it told them.
     fn engine(&self) -> Option<String> {
-        let version = self
-            .joined
-            .as_ref()
-            .and_then(|facts| facts.version.as_ref());
+        let joined = self.joined.as_ref();
+        let version = joined.and_then(|facts| facts.version.as_ref());
         self.probe.map(|probe| match version {
             Some(version) => format!("{} {version}", probe.name()),
             None => probe.name().to_owned(),
@@ -88,9 +86,8 @@ impl<'a> Session<'a> {
     pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
         self.found(&group.opened.library)?;
         let modes = modes(&self.args.modes, self.chosen.backend, self.is_simulated());
-        let of_engine = self.wanted.iter().filter(|_| self.probe.is_some());
-        let of_engine = of_engine.filter(|call| call.kind == CollectiveKind::AllReduce);
-        let of_engine: Vec<Job> = of_engine.copied().collect();
+        let is_its = |call: &&Job| call.kind == CollectiveKind::AllReduce && self.probe.is_some();
+        let of_engine: Vec<Job> = self.wanted.iter().filter(is_its).copied().collect();
         let total = (self.wanted.len() + of_engine.len()) * modes.len();
         let mut progress = Progress::new(total, say);
         let mut budget = Budget::new(self.args.budget, total);
@@ -171,14 +168,12 @@ impl<'a> Session<'a> {
         let of_engine = side.probe.map(|probe| format!(", {}", probe.name()));
         let of_engine = of_engine.unwrap_or_default();
         for calls in calls.chunk_by(is_one) {
-            let in_modes = |call: &Job| {
-                let call = *call;
-                modes.iter().map(move |mode| (call, *mode))
-            };
+            let in_modes = |call: Job| modes.iter().map(move |mode| (call, *mode));
             // From small to large. What hangs, hangs as a rule in a range of sizes, since libraries choose protocols by size: after two
             // losses in a row what is left is gone through from large to small, until two more are lost in a row. A fault at every size
             // thus costs four deadlines, and one in a range leaves the sizes on both sides of it.
-            let mut left: Vec<(Job, CallMode)> = calls.iter().flat_map(in_modes).rev().collect();
+            let calls = calls.iter().copied();
+            let mut left: Vec<(Job, CallMode)> = calls.flat_map(in_modes).rev().collect();
             let (mut losses, mut is_backward, mut left_out) = (0, false, None);
             while let Some((wanted, mode)) = left.pop() {
                 if let Some(signal) = self.setup.interrupt.signal() {
@@ -408,13 +403,8 @@ pub(super) fn exit_code(collectives: &Collectives) -> u8 {
         // What was not tried is not a pass.
         _ => exit::INCONCLUSIVE,
     };
-    let points = collectives.points.iter();
-    let nothing = !points
-        .clone()
-        .any(|point| matches!(point.outcome, Measured { .. }));
-    exit::fold(
-        points
-            .map(of_point)
-            .chain(nothing.then_some(exit::INCONCLUSIVE)),
-    )
+    let is_measured = |point: &CollectivePoint| matches!(point.outcome, Measured { .. });
+    let nothing = !collectives.points.iter().any(is_measured);
+    let codes = collectives.points.iter().map(of_point);
+    exit::fold(codes.chain(nothing.then_some(exit::INCONCLUSIVE)))
 }

@@ -21,9 +21,6 @@ use self::log::Log;
 use super::group::{CONNECT, Group, Setup, Trouble};
 use crate::messages::{Job, RankRequest};
 
-/// Beginnings of the names of variables that may decide the transport.
-const DECIDE: [&str; 3] = ["NCCL_", "RCCL_", "MCCL_"];
-
 /// Runs each of these calls once with the library's log on, and says what the log tells.
 ///
 /// # Errors
@@ -36,30 +33,28 @@ pub(super) fn logged_run(
     let log = Arc::new(Mutex::new(Log::default()));
     let took = Arc::clone(&log);
     let sink: LineSink = Arc::new(move |line: &str| {
-        took.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(line);
+        let mut log = took.lock().unwrap_or_else(PoisonError::into_inner);
+        log.take(line);
     });
-    let mut not_told = match calls(setup, &sink, jobs) {
+    let not_told = match calls(setup, &sink, jobs) {
         Ok(()) => None,
         Err(Trouble::Stop(stop)) => return Err(stop),
         Err(Trouble::Lost { reason, .. } | Trouble::NotThere(reason)) => Some(reason.detail),
     };
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if log.channels.is_empty() && not_told.is_none() {
-        not_told = Some("the library's log names no channel".to_owned());
-    } else if log.choices.is_empty() && not_told.is_none() {
-        not_told = Some(
-            "the library's log names no algorithm and protocol; NCCL does from 2.22 on".to_owned(),
-        );
-    }
+    let lacks = match (log.channels.is_empty(), log.choices.is_empty()) {
+        (true, _) => Some("channel"),
+        (_, true) => Some("algorithm and protocol; NCCL does from 2.22 on"),
+        _ => None,
+    };
+    let lacks = lacks.map(|what| format!("the library's log names no {what}"));
     let channels: Vec<_> = log.channels.into_iter().collect();
     Ok(TransportFacts {
         reasons: explain(known, &channels),
         channels,
         choices: log.choices,
         why: log.remarks,
-        not_told,
+        not_told: not_told.or(lacks),
     })
 }
 
@@ -134,7 +129,7 @@ pub(super) struct Known {
     pub(super) mig: bool,
     /// Whether the driver allows every device to reach every other; `None` where it did not say.
     pub(super) peer_access: Option<bool>,
-    /// Variables of the library that the ranks had, by name.
+    /// Variables that the ranks had, by name.
     variables: BTreeMap<String, String>,
     /// Pairs of ranks of this host, which is rank 0's, whose devices are on the PCI bus: of other hosts nothing is read here.
     pairs: Vec<PairPath>,
@@ -151,7 +146,6 @@ impl Known {
         let version = library.version.iter();
         let version = version.flat_map(|text| text.split(['.', '-', '+']));
         let of = |host: &String| hosts.iter().filter(|other| *other == host).count();
-        let decides = |name: &String| DECIDE.iter().any(|prefix| name.starts_with(prefix));
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -168,7 +162,7 @@ impl Known {
             version: version.map_while(|part| part.parse().ok()).collect(),
             cpu: machine.cpus.clone(),
             devices: hosts.iter().map(of).max().unwrap_or(devices.len()),
-            variables: variables.filter(|(name, _)| decides(name)).collect(),
+            variables: variables.collect(),
             pairs,
             ..Self::default()
         }
@@ -191,11 +185,10 @@ impl Known {
         };
         let set = |name: &str| self.set(name);
         let (level, detail) = p2p::level_of(library, &self.cpu, self.devices, set)?;
-        let beyond = self
-            .pairs
-            .iter()
-            .filter(|pair| p2p::is_beyond(pair.path, level));
-        let pairs: Vec<String> = beyond.map(words).collect();
+        let beyond = self.pairs.iter();
+        let beyond = beyond.filter(|pair| p2p::is_beyond(pair.path, level));
+        let pairs = beyond.map(|pair| format!("{}-{} ({})", pair.a, pair.b, pair.path));
+        let pairs: Vec<String> = pairs.collect();
         (!pairs.is_empty()).then(|| TransportReason::BeyondLevel {
             level: match level {
                 PathType::Same => "NVL".to_owned(),
@@ -207,11 +200,6 @@ impl Known {
             simulated: self.is_soft,
         })
     }
-}
-
-/// `0-1 (NODE)`.
-fn words(pair: &PairPath) -> String {
-    format!("{}-{} ({})", pair.a, pair.b, pair.path)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use program::Stop;
 use record::unit::ByteCount;
-use record::{CollectiveKind, CollectivePath, ElementType, PlannedStep};
+use record::{CollectiveKind, CollectivePath, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, plan};
 
 use crate::cli::RunArgs;
@@ -75,31 +75,24 @@ impl Steps {
 pub(super) fn host_bytes(call: &Job, ranks: u32, device_is_host: bool) -> u64 {
     let copies = if device_is_host { 4 } else { 1 };
     let parts = u64::from(call.kind.parts(ranks));
-    [parts, copies, u64::from(ranks)]
-        .into_iter()
-        .fold(call.bytes_per_rank, u64::saturating_mul)
+    call.bytes_per_rank
+        .saturating_mul(parts * copies * u64::from(ranks))
 }
 
 /// The operations and sizes given by hand, or the default ones.
 pub(super) fn by_hand(args: &RunArgs) -> Vec<Job> {
-    let sizes = &args.sizes.0;
-    let of_kind = |kind: &CollectiveKind| {
-        let kind = *kind;
-        sizes.iter().map(move |size| (kind, size.0))
-    };
-    let calls = args.ops.iter().flat_map(of_kind);
-    in_all_ways(args, calls)
+    let of_kind = |kind| args.sizes.0.iter().map(move |size| (kind, size.0));
+    in_all_ways(args, args.ops.iter().copied().flat_map(of_kind))
 }
 
 /// Calls with every type of the command line, each once: an operation's sizes follow each other.
 fn in_all_ways(args: &RunArgs, calls: impl IntoIterator<Item = (CollectiveKind, u64)>) -> Vec<Job> {
     let of_type = |(kind, bytes_per_rank)| {
-        let job = move |element: &ElementType| Job {
+        args.dtype.iter().map(move |element| Job {
             kind,
             element: *element,
             bytes_per_rank,
-        };
-        args.dtype.iter().map(job)
+        })
     };
     let wanted: BTreeSet<Job> = calls.into_iter().flat_map(of_type).collect();
     wanted.into_iter().collect()
@@ -122,6 +115,7 @@ pub(super) fn check_whole(wanted: &[Job]) -> Result<(), Stop> {
 mod tests {
     use super::*;
     use clap::{Args as _, FromArgMatches as _};
+    use record::ElementType;
     use record::PlannedCollective;
 
     fn args(more: &[&str]) -> RunArgs {

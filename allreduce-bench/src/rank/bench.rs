@@ -256,15 +256,9 @@ impl<C: Collectives> Bench<C> {
     /// Queues the call that was prepared.
     pub(super) fn call(&self) -> Result<()> {
         let (member, work) = (self.member()?, self.work()?);
-        let (to, from) = ((&work.to, 0), (&work.from, 0));
-        member.communicator.queue(
-            work.job.kind,
-            to,
-            from,
-            work.elements,
-            work.job.element,
-            &self.stream,
-        )
+        let (to, from, job) = ((&work.to, 0), (&work.from, 0), work.job);
+        let by = &member.communicator;
+        by.queue(job.kind, to, from, work.elements, job.element, &self.stream)
     }
 
     pub(super) fn wait(&self) -> Result<()> {

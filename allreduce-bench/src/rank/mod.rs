@@ -44,8 +44,8 @@ pub(crate) fn environment(log: bool) -> Vec<(OsString, OsString)> {
     let pair = |(name, value): (&str, &str)| (name.into(), value.into());
     if log {
         let all = LOGS
-            .iter()
-            .flat_map(|names| names.iter().copied().zip(ASKED));
+            .into_iter()
+            .flat_map(|names| names.into_iter().zip(ASKED));
         return all.map(pair).collect();
     }
     asked_to_log().map(|name| pair((name, "WARN"))).collect()

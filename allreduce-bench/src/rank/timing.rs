@@ -111,10 +111,9 @@ impl<C: Collectives> Bench<C> {
         work: impl FnOnce() -> Result<()>,
     ) -> Result<(f64, Gate)> {
         let latch = Latch::default();
-        let gate = if self.stream.hold(&latch)? {
-            Gate::HeldQueue
-        } else {
-            Gate::None
+        let gate = match self.stream.hold(&latch)? {
+            true => Gate::HeldQueue,
+            false => Gate::None,
         };
         let queued = begin()
             .and_then(|()| self.stream.record(&self.start))

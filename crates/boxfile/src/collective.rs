@@ -18,22 +18,17 @@ pub struct Collective {
     /// Number of ranks, at least 2.
     pub ranks: u32,
     /// The protocol whose time it is; `None` for whatever the library takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// The transport whose time it is; `None` for whatever the library takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
     /// Bytes of a rank (all-reduce: its message; all-gather: what it brings; reduce-scatter: what it gets)
     /// with the time of one call on the device in microseconds; bytes ascend.
     pub points: Vec<(u64, f64)>,
     /// Who published the points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// Why these points were taken, which nobody published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<String>,
     /// What one call costs the host in microseconds: calls that are issued one by one take no less. A graph's calls have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_us: Option<Figure>,
 }
 

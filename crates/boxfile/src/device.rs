@@ -20,27 +20,21 @@ pub struct Device {
     /// PCI class in hexadecimal, six digits: `030200`.
     pub class: String,
     /// NUMA node, or absent where the firmware does not say (sysfs then shows -1).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Device memory in MiB.
     pub memory_mib: u64,
     /// Size of the window through which others reach the device's memory (PCI BAR), MiB; absent: all of the memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bar_mib: Option<u64>,
     /// Copies that can run at one time on this device.
     pub copy_engines: u32,
     /// Multiprocessors or compute units, as the driver counts them; absent: the driver does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub multiprocessors: Option<u32>,
     /// Link under load as the device function shows it; absent where a guest cannot read it. On AMD cards with an on-card
     /// switch this is the internal link.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// Link while no context is open, where it downshifts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_link: Option<Link>,
     /// What the device function shows as maximum.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Link>,
     /// Payload rate host to device from pinned memory, decimal GB/s, one direction, device timed.
     pub h2d_pinned: Figure,
@@ -51,23 +45,19 @@ pub struct Device {
     /// Payload rate device to host into pageable memory, decimal GB/s.
     pub d2h_pageable: Figure,
     /// What smaller pageable copies reach, where the driver treats them in another way; absent: as larger ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pageable_up_to: Option<PageableUpTo>,
     /// Copy within the device, bytes copied per second (each byte is read once and written once, and counted once), decimal GB/s.
     pub local: Figure,
     /// Time from the start of a copy until its first byte moves, microseconds.
     pub copy_latency_us: Figure,
     /// What kernels do on the device; absent: it takes none, and loading code is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernels: Option<KernelFigures>,
     /// Segments that host copies of this device cross.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_segments: Vec<String>,
     /// What somebody else already holds on the device.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
     /// What the management library reports.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sensors: Option<Sensors>,
     /// MIG instances; when there are any, MIG is on and the instances are the CUDA devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,7 +82,6 @@ pub struct KernelFigures {
     pub local_chase_ns: Figure,
     /// Rate of single-precision multiply-adds in registers, TFLOP/s, each counted as two; absent: kernels that only calculate are
     /// refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fp32_tflops: Option<Figure>,
 }
 
@@ -134,55 +123,38 @@ pub struct Process {
 #[serde(deny_unknown_fields)]
 pub struct Sensors {
     /// Power draw in watts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
     /// Temperature of the GPU in degrees Celsius.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<u32>,
     /// Temperature that it lowers its clocks at to protect itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown_c: Option<u32>,
     /// Temperature that it switches itself off at.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub shutdown_c: Option<u32>,
     /// Temperature that it is to work at, at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub most_operating_c: Option<u32>,
     /// Temperature of an AMD chip at its hottest place; `temperature_c` is that at its edge. Others tell the one alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub junction_c: Option<u32>,
     /// Temperature there that an AMD chip lowers its clocks at.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub junction_slowdown_c: Option<u32>,
     /// Degrees Celsius below the nearest temperature that it slows down at, as newer drivers of NVIDIA tell it beside or instead of that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_c: Option<i32>,
     /// NVIDIA performance state, 0 (full speed) to 15.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub performance_state: Option<u32>,
     /// Utilisation of the GPU in percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub utilization_percent: Option<u32>,
     /// Utilisation of the device memory's interface in percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_utilization_percent: Option<u32>,
     /// Clock of the multiprocessors in MHz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sm_clock_mhz: Option<u32>,
     /// Clock of the memory in MHz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_clock_mhz: Option<u32>,
     /// What the device receives over PCIe, KB/s as NVML counts them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_rx_kb_per_s: Option<u32>,
     /// What it sends, KB/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_tx_kb_per_s: Option<u32>,
     /// Packets that the link had to send again so far.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_replays: Option<u32>,
     /// Why clocks are held down, as NVML's bits; without it a device that idles says so and another says nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle_bits: Option<u64>,
 }
 

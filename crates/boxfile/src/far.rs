@@ -11,10 +11,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Far {
     /// The distance, as the `[[node]]` tables give it from the first node to the memory's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u32>,
     /// The two nodes instead: of the device or the thread, then of the memory. Such a table comes before one by distance.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<[u32; 2]>,
     /// Part of the host to device rate from memory that devices reach: pinned.
     pub h2d: Figure,

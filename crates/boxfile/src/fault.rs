@@ -44,19 +44,15 @@ pub enum Fault {
     /// Copies arrive with wrong bytes: either `pair` (direct copies from a to b), or `direction` and `device`.
     WrongData {
         /// Source, then destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pair: Option<[usize; 2]>,
         /// Direction of a host copy.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         direction: Option<Direction>,
         /// Device of the host copy.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<usize>,
     },
     /// Placing host memory on a node is refused with EPERM, as default profiles of containers do.
     MbindRefused {
         /// The node; absent: every node.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<u32>,
     },
     /// After this many copies that touch the device, the next is refused and the device stays lost in this process.
@@ -67,7 +63,6 @@ pub enum Fault {
         after_copies: u64,
         /// The driver's code of a device that fell off the bus, which the management library then reports lost; absent: that of
         /// a launch that failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         off_the_bus: Option<i32>,
     },
     /// An NVLink of the device is down, and copies over its links have the rate of the others.
@@ -92,10 +87,8 @@ pub enum Fault {
         /// Which operation.
         op: HangOp,
         /// Its device, for host and local copies and for kernels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<usize>,
         /// Source and destination for `peer`, accessing and accessed device for `enable_peer`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pair: Option<[usize; 2]>,
         /// Matching operations that still go well.
         #[serde(default)]
@@ -201,7 +194,6 @@ pub enum Fault {
         /// Calls that still go well.
         after_calls: u64,
         /// The protocol whose calls hang, where only these do; the count is of all calls.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         protocol: Option<Protocol>,
     },
     /// After this many calls of a communicator, the process of this rank is killed when it issues the next.

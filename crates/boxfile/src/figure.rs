@@ -12,10 +12,8 @@ pub struct Figure {
     /// The number, in the unit that the key's documentation states.
     pub value: f64,
     /// Who published this figure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// Why this value was taken, which nobody published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<String>,
 }
 

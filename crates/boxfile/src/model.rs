@@ -26,17 +26,14 @@ pub struct BoxFile {
     /// Whether the box is a virtual machine.
     pub guest: bool,
     /// How the IOMMU stands; absent: the box does not show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iommu: Option<Iommu>,
     /// CPU model as `/proc/cpuinfo` shows it.
     pub cpu_model: String,
     /// Size of the largest last-level cache of CPU 0 in KiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_level_cache_kib: Option<u64>,
     /// Rate of a copy that the driver stages through host memory, as a part of the slower host link's pinned rate.
     pub driver_staging_fraction: Figure,
     /// Latency in microseconds of a copy that the driver stages; without it, the sum of both devices' copy latencies.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub driver_staging_latency_us: Option<Figure>,
     /// NUMA nodes.
     pub node: Vec<Node>,
@@ -56,10 +53,8 @@ pub struct BoxFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub far: Vec<Far>,
     /// What holds for every pair of devices; absent means no peer access.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_default: Option<PeerDefault>,
     /// NVLinks of each GPU to NVSwitches, as its management library tells of them; absent: it tells of none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nvlink: Option<NvLinkTable>,
     /// Pairs that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +63,6 @@ pub struct BoxFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collective: Vec<Collective>,
     /// Run-to-run variation; absent means none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
     /// Injected faults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -128,16 +122,12 @@ pub struct Port {
     /// PCI vendor and device id in hexadecimal: `1022:1483`.
     pub pci_id: String,
     /// NUMA node, or absent where the firmware does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// The link that sysfs shows at this port, under load.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// What the port shows as maximum.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Link>,
     /// Whether Access Control Services send peer requests up to the root; absent: the box does not show config space.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub acs_redirect: Option<bool>,
 }
 

@@ -16,22 +16,16 @@ pub struct Nic {
     /// PCI class in hexadecimal: `020000` for Ethernet, `020700` for InfiniBand.
     pub class: String,
     /// NUMA node, or absent where the firmware does not say (sysfs then shows -1).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Link as the function shows it; absent where a guest cannot read it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// What the function shows as maximum.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Link>,
     /// Name of its network interface, such as `eth0`; absent: it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
     /// Name of its RDMA device, such as `mlx5_0`; absent: it has none, and then no `port`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rdma: Option<String>,
     /// The RDMA device's one port.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<NicPort>,
 }
 

@@ -13,22 +13,16 @@ pub struct PeerDefault {
     #[serde(default)]
     pub fabric: bool,
     /// Payload rate between devices of one NUMA node, decimal GB/s, one direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub same_node: Option<Figure>,
     /// Payload rate between devices of different (or unknown) NUMA nodes, decimal GB/s, one direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cross_node: Option<Figure>,
     /// Time from the start of a copy until its first byte moves, microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Figure>,
     /// Rate at which a copy kernel reads the other device's memory, decimal GB/s; absent: the pair's rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_read: Option<Figure>,
     /// Rate at which a copy kernel writes the other device's memory, decimal GB/s; absent: the pair's rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_write: Option<Figure>,
     /// Time of one dependent load from the other device's memory, nanoseconds; absent: such a load is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chase_ns: Option<Figure>,
     /// Segments that every peer copy crosses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -45,28 +39,20 @@ pub struct Peer {
     /// The two devices, as positions in the `[[device]]` list.
     pub pair: [usize; 2],
     /// Whether the driver reports that peer access is possible.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<bool>,
     /// Whether the pair has links of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fabric: Option<bool>,
     /// Payload rate, decimal GB/s, one direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gbps: Option<Figure>,
     /// Time from the start of a copy until its first byte moves, microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Figure>,
     /// Rate at which a copy kernel reads the other device's memory, decimal GB/s; absent: that of `[peer_default]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_read: Option<Figure>,
     /// Rate at which a copy kernel writes the other device's memory, decimal GB/s; absent: that of `[peer_default]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_write: Option<Figure>,
     /// Time of one dependent load from the other device's memory, nanoseconds; absent: that of `[peer_default]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chase_ns: Option<Figure>,
     /// Segments crossed instead of those of `[peer_default]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub segments: Option<Vec<String>>,
     /// The access flag says yes, yet the bytes go through host memory, at this pair's own rate and latency.
     #[serde(default)]

@@ -1,6 +1,8 @@
 //! The payload of `tplens allreduce`: the library, the plan whose sizes were asked for, and one point for each call, size and mode.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
 use topology::Machine;
 
 use super::chosen::{EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts};
@@ -117,6 +119,7 @@ impl Collectives {
 
 /// One call at one size in one mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct CollectivePoint {
     /// The operation.
     pub kind: CollectiveKind,
@@ -135,6 +138,29 @@ pub struct CollectivePoint {
     pub outcome: CollectiveOutcome,
     /// Caveats about it.
     pub caveats: Vec<Caveat>,
+}
+
+impl Serialize for CollectivePoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CollectivePoint {
+    /// Refuses a point of one of the series that older versions told apart by keys which are gone: as a plain one it would be taken for
+    /// another call.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let point = Value::deserialize(deserializer)?;
+        let plain = json!({"arm": null, "launch": 0, "placement": "out_of_place", "cache": "hot"});
+        for (key, plain) in plain.as_object().into_iter().flatten() {
+            if let Some(other) = point.get(key).filter(|value| *value != plain) {
+                return Err(D::Error::custom(format!(
+                    "it has a point with {key} {other}, which this version does not tell apart; read it with the tplens that wrote it"
+                )));
+            }
+        }
+        Self::deserialize(point).map_err(D::Error::custom)
+    }
 }
 
 /// What came out of a point.
@@ -206,6 +232,44 @@ impl CollectivePoint {
             CollectiveKind::AllReduce => 2.0 * (n - 1.0) / n,
             CollectiveKind::AllGather | CollectiveKind::ReduceScatter => (n - 1.0) / n,
             CollectiveKind::Broadcast | CollectiveKind::SendRecv => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_of_an_older_version_load_unless_they_are_of_one_of_several_series() {
+        let point = CollectivePoint {
+            kind: CollectiveKind::AllReduce,
+            element: ElementType::Bf16,
+            bytes_per_rank: 4096,
+            ranks: 2,
+            mode: CallMode::Graph,
+            engine: None,
+            outcome: CollectiveOutcome::Hang {
+                doing: "joining".to_owned(),
+            },
+            caveats: Vec::new(),
+        };
+        let with = |key: &str, value: Value| {
+            let mut json = json!(point);
+            json["placement"] = "out_of_place".into();
+            json["launch"] = 0.into();
+            json[key] = value;
+            serde_json::from_value::<CollectivePoint>(json)
+        };
+        assert_eq!(with("arm", Value::Null).unwrap(), point);
+        for (key, value) in [
+            ("arm", json!("no-numa")),
+            ("launch", json!(1)),
+            ("placement", json!("in_place")),
+            ("cache", json!("rotate")),
+        ] {
+            let error = with(key, value).unwrap_err().to_string();
+            assert!(error.contains(key), "{error}");
         }
     }
 }

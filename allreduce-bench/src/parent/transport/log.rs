@@ -10,11 +10,10 @@ use std::collections::BTreeSet;
 use record::{Channel, Choice, CollectiveKind};
 
 /// Names of operations in the log, each with the operation.
-const KINDS: [(&str, CollectiveKind); 4] = [
+const KINDS: [(&str, CollectiveKind); 3] = [
     ("AllReduce", CollectiveKind::AllReduce),
     ("AllGather", CollectiveKind::AllGather),
     ("ReduceScatter", CollectiveKind::ReduceScatter),
-    ("Broadcast", CollectiveKind::Broadcast),
 ];
 
 /// Remarks that are kept: a library that writes without end must not fill memory and record.
