@@ -67,11 +67,7 @@ impl Drawn {
             + self.host
             + self.executor
             + self.left_out
-            + self.communication()
-    }
-
-    fn communication(&self) -> f64 {
-        self.all_reduce + self.all_gather + self.skew
+            + (self.all_reduce + self.all_gather + self.skew)
     }
 }
 
@@ -277,12 +273,8 @@ impl Size<'_> {
 
     /// What a whole prompt's own work takes, ms.
     fn work_of_prompt(&self, hand: &Hand, rates: &Rates, ranks: u32) -> PromptWork {
-        let several = if ranks > 1 {
-            &self.prefill_terms[..]
-        } else {
-            &[]
-        };
-        let communication: f64 = several.iter().map(|term| term.us(hand)).sum();
+        let several = self.prefill_terms.iter().filter(|_| ranks > 1);
+        let communication: f64 = several.map(|term| term.us(hand)).sum();
         PromptWork {
             gemm: self.math(hand, self.model.prompt_flops(self.input_tokens), ranks),
             attention: self.attention_of_prompt(hand) / f64::from(ranks),
