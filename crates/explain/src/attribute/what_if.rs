@@ -344,10 +344,8 @@ impl<'a> Bench<'a> {
             .and_then(|mut deck| Curves::choose(self.inputs, self.eager, planned, &mut deck))
             .filter(|_| self.prepared.workload.terms.is_some());
         let share = |of: &PlannedCollective| curves.as_ref()?.on_the_wire(of);
-        planned
-            .iter()
-            .map(|of| share(of).unwrap_or((0.0, 1.0)))
-            .collect()
+        let shares = planned.iter().map(|of| share(of).unwrap_or((0.0, 1.0)));
+        shares.collect()
     }
 
     /// Communication on links whose bytes take `times` as long: what the curve has changes by its bytes, and what it leaves of `now`

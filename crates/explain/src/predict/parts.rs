@@ -147,11 +147,8 @@ impl Size<'_> {
     fn skew(&self, hand: &Hand) -> f64 {
         let last = LAST.get((self.tp as usize).saturating_sub(2));
         let last = last.or(LAST.last()).filter(|_| self.waits);
-        let calls: f64 = self
-            .terms
-            .iter()
-            .map(|term| f64::from(term.cost.count))
-            .sum();
+        let calls = self.terms.iter().map(|term| f64::from(term.cost.count));
+        let calls: f64 = calls.sum();
         last.map_or(0.0, |last| last * hand.get(Knob::Jitter) * calls / 1e3)
     }
 
@@ -305,10 +302,9 @@ impl Size<'_> {
             + prompt.elementwise
             + prompt.communication
             + steps * parts.elementwise;
-        let executor = if ranks > 1 {
-            hand.get(Knob::Executor)
-        } else {
-            0.0
+        let executor = match ranks {
+            1 => 0.0,
+            _ => hand.get(Knob::Executor),
         };
         work.max(steps * self.launches(hand)) + steps * (hand.get(Knob::Host) + executor)
     }

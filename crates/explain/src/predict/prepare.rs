@@ -69,9 +69,10 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let tpot_of_one = is_streamed.then(|| steps(StepFrom::Tpot)).flatten();
     let peak = of_tp.known.gpu.as_deref().and_then(Peak::of);
     if peak.is_none() && one.is_none() {
-        let gpu = of_tp.known.gpu.clone();
-        let gpu = gpu.unwrap_or_else(|| "a GPU without a name".to_owned());
-        return Err(PredictError::NoPeak { gpu });
+        let gpu = of_tp.known.gpu.as_deref().unwrap_or("a GPU without a name");
+        return Err(PredictError::NoPeak {
+            gpu: gpu.to_owned(),
+        });
     }
     let cache_holds = cache_holds(inputs, tp);
     if let Some(why) = cache(inputs, tp) {

@@ -45,14 +45,10 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         true => 1,
         false => fitting.iter().map(|of| of.size.tp).min().unwrap_or(1),
     };
-    let drawn: Vec<Vec<Drawn>> = fitting
-        .iter()
-        .map(|prepared| prepared.drawn(seed, draws.max(1)))
-        .collect();
-    let smallest = fitting
-        .iter()
-        .zip(&drawn)
-        .find(|(of, _)| of.size.tp == over);
+    let drawn = fitting.iter().map(|of| of.drawn(seed, draws.max(1)));
+    let drawn: Vec<Vec<Drawn>> = drawn.collect();
+    let mut both = fitting.iter().zip(&drawn);
+    let smallest = both.find(|(of, _)| of.size.tp == over);
     let mut sizes = Vec::new();
     for (prepared, all) in fitting.iter().zip(&drawn) {
         let tp = prepared.size.tp;
