@@ -5,6 +5,7 @@
 use tp_plan::{Engine, EngineFacts, Execution, HalfError, OffCause, builtin_names, hub_id};
 
 use crate::inputs::Inputs;
+use crate::range::{count, whole};
 use crate::run_shape::RunShape;
 
 /// Tokens that a chat's template may add to a prompt.
@@ -161,11 +162,8 @@ impl<'a> Commands<'a> {
     fn lengths(&self, concurrency: u32) -> Command {
         let run = self.inputs.runs(self.inputs.tp).next();
         let shape = run.map(RunShape::new);
-        let waves = run.zip(self.inputs.batch()).map(|(run, batch)| {
-            #[expect(clippy::cast_precision_loss, reason = "requests of a run")]
-            let completed = run.completed as f64;
-            (completed / f64::from(batch.max(1))).ceil()
-        });
+        let waves = run.zip(self.inputs.batch());
+        let waves = waves.map(|(run, batch)| (count(run.completed) / f64::from(batch)).ceil());
         let flags = [
             ("--requests", waves.map(|all| all * f64::from(concurrency))),
             ("--input-tokens", shape.and_then(|shape| shape.input())),
@@ -174,7 +172,7 @@ impl<'a> Commands<'a> {
         let known = flags.into_iter().filter_map(|(name, of)| Some((name, of?)));
         known.fold(
             Command::of("").with("--concurrency", concurrency),
-            |all, (name, value)| all.with(name, whole(value.round())),
+            |all, (name, value)| all.with(name, whole(value.max(1.0))),
         )
     }
 
@@ -247,13 +245,4 @@ impl<'a> Commands<'a> {
     pub(crate) fn doctor(&self) -> Command {
         self.on_the_box(Command::of("tplens doctor"))
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "tokens and requests, held between 1 and ten million"
-)]
-fn whole(value: f64) -> u32 {
-    value.clamp(1.0, 1e7) as u32
 }

@@ -5,6 +5,7 @@
 //! a curve.
 
 use crate::priors::PublishedCurve;
+use crate::range::count;
 use import::CurvePoint;
 use record::{CallMode, CollectiveKind};
 
@@ -143,8 +144,7 @@ fn merge(same: &[Point]) -> Point {
     if let [one] = same {
         return *one;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
-    let n = same.len() as f64;
+    let n = count(same.len() as u64);
     let mean = same.iter().map(|p| p.us.ln()).sum::<f64>() / n;
     let away = || same.iter().map(|p| (p.us.ln() - mean).powi(2));
     let farthest = away().fold(0.0, f64::max) / HOLDS.powi(2);
@@ -158,12 +158,8 @@ fn merge(same: &[Point]) -> Point {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "messages are far below 2^53 bytes"
-)]
 fn ratio(a: u64, b: u64) -> f64 {
-    a as f64 / b as f64
+    count(a) / count(b)
 }
 
 /// Beyond a curve's end the time grows at least with this part of the last exponent: where the library changes its protocol
@@ -175,7 +171,7 @@ const FLATTER: f64 = 0.5;
 const STEEPEST: f64 = 1.5;
 
 /// A time that was read off a curve.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) us: f64,
     /// Standard deviation of its logarithm, as far as it is known.
@@ -252,13 +248,7 @@ impl Curve {
                 };
                 reading(point, Some(beyond))
             }
-            (None, None) => Reading {
-                us: 0.0,
-                spread: 0.0,
-                is_unstated: false,
-                is_exact: true,
-                beyond: None,
-            },
+            (None, None) => Reading::default(),
         }
     }
 }

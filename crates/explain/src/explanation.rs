@@ -108,26 +108,14 @@ impl Explanation {
     }
 }
 
-/// Explains: what is found of the files, draws, bars, advice.
+/// Explains: what is found of the files, draws, bars, advice; and what the step would take with what is `asked` in place of its
+/// collectives, each by what it is called.
 #[must_use]
-pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
-    explain_if(inputs, &[], seed, draws)
-}
-
-/// As [`explain`], with what the step would take with something else in place of its collectives, by what it is called.
-#[must_use]
-pub fn explain_if(inputs: &Inputs, asked: &[(String, By)], seed: u64, draws: u32) -> Explanation {
+pub fn explain(inputs: &Inputs, asked: &[(String, By)], seed: u64, draws: u32) -> Explanation {
     let outcome = match attribute(inputs, seed, draws) {
         Ok(attribution) => Outcome::Attributed {
-            // Both are of one GPU against several.
-            advice: match attribution.from {
-                1 => advise(inputs, &attribution),
-                _ => Vec::new(),
-            },
-            next: match attribution.from {
-                1 => next(inputs, &attribution),
-                _ => Vec::new(),
-            },
+            advice: advise(inputs, &attribution),
+            next: next(inputs, &attribution),
             what_if: asked
                 .iter()
                 .map(|(asked, by)| WhatIf {
@@ -206,13 +194,10 @@ impl Attribution {
     /// With what an ablation that followed the link of the same runs gives: all-reduces by this machine's curve are B, and where nothing
     /// could be told of communication, free links are those of the arms.
     fn raise(&mut self, evidence: &SlopeFit) {
-        let is_raised = |cause: Cause, grade| cause == Cause::AllReduce && grade == Some(Grade::C);
-        for bar in self
-            .bars
-            .iter_mut()
-            .filter(|bar| is_raised(bar.cause, bar.grade))
-        {
-            bar.grade = Some(Grade::B);
+        for bar in &mut self.bars {
+            if (bar.cause, bar.grade) == (Cause::AllReduce, Some(Grade::C)) {
+                bar.grade = Some(Grade::B);
+            }
         }
         if self.claim == Claim::None && self.misfit().is_none() {
             self.free_links_by_arms = Some(self.step_of_one.over(&evidence.intercept_ms));
@@ -293,8 +278,9 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         let (tp, engine) = (log.tp, log.engine.clone());
         InputSource::of(&log.origin, Taken::Log { tp, engine })
     });
-    let trace = trace.iter();
-    let trace = trace.map(|trace| InputSource::of(&trace.origin, Taken::Trace));
+    let trace = trace
+        .iter()
+        .map(|trace| InputSource::of(&trace.origin, Taken::Trace));
     let boxes = inputs.known.origins.iter();
     let boxes = boxes.map(|origin| InputSource::of(origin, Taken::Links));
     let all: Vec<InputSource> = runs

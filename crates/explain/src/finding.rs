@@ -3,7 +3,7 @@
 use record::CallMode;
 use serde::{Deserialize, Serialize};
 
-use crate::range::Grade;
+use crate::range::{Grade, count};
 
 /// One thing that was found of the files, the runs or the curves. `run` names one of the runs, such as `TP2` or `TP1 run 2`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -188,8 +188,7 @@ impl Finding {
     pub fn refuses(&self) -> bool {
         match self {
             Self::BatchDiffers { in_flight } => apart(in_flight) > BATCHES,
-            #[expect(clippy::cast_precision_loss, reason = "requests of a run")]
-            Self::RequestsFailed { failed, of, .. } => *failed as f64 > FAILURES * *of as f64,
+            Self::RequestsFailed { failed, of, .. } => count(*failed) > FAILURES * count(*of),
             Self::ModelDiffers { .. }
             | Self::SimulatedMixed { .. }
             | Self::SizeMissing { .. }
@@ -266,16 +265,10 @@ pub(crate) fn capped(findings: &[Finding]) -> Option<Grade> {
 }
 
 /// Why nothing is attributed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
-#[error("nothing is attributed: {}", codes(reasons))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Refusal {
     /// What stands against it.
     pub reasons: Vec<Finding>,
-}
-
-fn codes(reasons: &[Finding]) -> String {
-    let codes: Vec<&str> = reasons.iter().map(Finding::code).collect();
-    codes.join(", ")
 }
 
 #[cfg(test)]

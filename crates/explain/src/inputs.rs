@@ -10,6 +10,7 @@ use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
 
 use crate::finding::Finding;
 use crate::priors::{Prior, Priors};
+use crate::range::whole;
 use crate::run_shape::RunShape;
 
 /// What stands for the name of a simulated machine where there is none.
@@ -208,17 +209,12 @@ impl Inputs {
     }
 
     /// Requests in flight at the size under explanation: as asked for, else as Little's law has them.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "held between 1 and a million"
-    )]
     pub(crate) fn batch(&self) -> Option<u32> {
         let run = self.runs(self.tp).next()?;
         let flight = run
             .in_flight_wanted()
             .or_else(|| RunShape::new(run).in_flight())?;
-        Some(flight.round().clamp(1.0, 1e6) as u32)
+        Some(whole(flight).max(1))
     }
 
     /// Whether the engine launches this many sequences' decode steps one kernel at a time.
@@ -317,10 +313,8 @@ impl Seen {
 #[must_use]
 pub fn copy_rate(links: &Links, case: &str, from: usize, to: usize) -> Option<f64> {
     let ends = (Endpoint::Device(from), Endpoint::Device(to));
-    let of_pair = links
-        .points
-        .iter()
-        .filter(|point| point.case == case && (point.from, point.to) == ends);
+    let points = links.points.iter();
+    let of_pair = points.filter(|point| point.case == case && (point.from, point.to) == ends);
     let measured = of_pair.filter_map(|point| match &point.outcome {
         Outcome::Measured { quantities, .. } => {
             let bandwidth = quantities.iter().find(|named| named.name == "bandwidth")?;

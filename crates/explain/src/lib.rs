@@ -27,7 +27,7 @@ pub use attribute::{
     WhatIfError, attribute, what_if,
 };
 pub use checks::findings;
-pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, Taken, explain, explain_if};
+pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, Taken, explain};
 pub use finding::{Condition, Finding, Refusal};
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, Seen, ServerLog, copy_rate};
 pub use next::{NextStep, next};

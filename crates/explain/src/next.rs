@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::attribute::{Attribution, Cause, Claim, Measure, StepFrom};
 use crate::commands::{Command, Commands};
 use crate::inputs::Inputs;
-use crate::range::Grade;
+use crate::range::{Grade, count};
 
 /// A measurement that would narrow an interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,10 +37,13 @@ const STARTS: f64 = 5.0;
 const REAL: (f64, f64) = (5.0, 3.0);
 const SOFT: (f64, f64) = (0.1, 0.5);
 
-/// Measurements by how much they narrow the reported interval a minute; behind them those that would give communication a figure of its
+/// Measurements, where one GPU is compared with several, by how much they narrow the reported interval a minute; behind them those that would give communication a figure of its
 /// own, the cheapest first.
 #[must_use]
 pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
+    if attribution.from > 1 {
+        return Vec::new();
+    }
     let (batch, commands) = (attribution.batch, Commands::new(inputs));
     let (start, curve) = if commands.is_soft() { SOFT } else { REAL };
     let run = start + run_minutes(inputs);
@@ -85,9 +88,8 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     } else if attribution.prompts_ms.is_some() {
         add(Measure::Stream, None, 2.0 * run, None);
     }
-    #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
-    let starts = [1, inputs.tp].map(|tp| inputs.runs(tp).count() as f64);
-    if starts.iter().any(|starts| *starts < STARTS) {
+    let starts = |tp| count(inputs.runs(tp).count() as u64);
+    if starts(1).min(starts(inputs.tp)) < STARTS {
         let (minutes, width) = (2.0 * STARTS * run, by_share(Measure::Repeats));
         add(Measure::Repeats, None, minutes, width);
     }
@@ -122,8 +124,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
 }
 
 /// Mean length of the runs, minutes.
-#[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
 fn run_minutes(inputs: &Inputs) -> f64 {
     let seconds: f64 = inputs.serve.iter().map(|(_, run)| run.duration_s).sum();
-    seconds / 60.0 / inputs.serve.len().max(1) as f64
+    seconds / 60.0 / count(inputs.serve.len().max(1) as u64)
 }

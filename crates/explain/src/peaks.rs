@@ -1,17 +1,19 @@
 //! Peak rates of GPUs by name, from one file with the source of each.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 use tp_plan::WeightFormat;
 
 const FILE: &str = include_str!("../gpus.toml");
 
-/// The version of the format that this crate reads.
-const SCHEMA: u32 = 1;
+/// The entries of that file, read once; none where it does not read, which a test excludes.
+static PEAKS: LazyLock<Vec<Peak>> =
+    LazyLock::new(|| toml::from_str(FILE).map_or_else(|_| Vec::new(), |file: File| file.gpu));
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    schema: u32,
     gpu: Vec<Peak>,
 }
 
@@ -41,14 +43,8 @@ impl Peak {
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
-        let file: File = toml::from_str(FILE).ok()?;
-        let of_this = file
-            .gpu
-            .into_iter()
-            .filter(|peak| is_word(&name, &peak.gpu));
-        of_this
-            .max_by_key(|peak| peak.gpu.len())
-            .filter(|_| file.schema == SCHEMA)
+        let of_this = PEAKS.iter().filter(|peak| is_word(&name, &peak.gpu));
+        of_this.max_by_key(|peak| peak.gpu.len()).cloned()
     }
 
     /// Whether two names are of two GPUs that are known.
@@ -87,7 +83,6 @@ mod tests {
     #[test]
     fn the_file_reads_and_every_entry_has_rates_and_a_source() {
         let file: File = toml::from_str(FILE).unwrap();
-        assert_eq!(file.schema, SCHEMA);
         for peak in file.gpu {
             assert!(
                 peak.memory_gbps > 0.0 && peak.bf16_tflops > 0.0,

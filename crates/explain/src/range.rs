@@ -43,6 +43,22 @@ impl Range {
     }
 }
 
+/// A count as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(crate) fn count(n: u64) -> f64 {
+    n as f64
+}
+
+/// A number as a count, none below zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "held between nothing and a billion"
+)]
+pub(crate) fn whole(value: f64) -> u32 {
+    value.round().clamp(0.0, 1e9) as u32
+}
+
 /// How good the evidence of a figure is; the better one is the smaller.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display,

@@ -2,6 +2,8 @@
 
 use import::{ServeRun, Spread};
 
+use crate::range::count;
+
 /// More tokens than this in a chunk are several a step.
 pub(crate) const SEVERAL: f64 = 1.2;
 
@@ -191,12 +193,4 @@ impl<'a> RunShape<'a> {
             .or_else(|| Some(self.latency_ms()? / self.output()?))
             .filter(|step| *step > 0.0)
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "requests and tokens are far below 2^53"
-)]
-fn count(n: u64) -> f64 {
-    n as f64
 }

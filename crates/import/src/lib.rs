@@ -5,6 +5,7 @@
 pub mod collectives;
 mod error;
 pub mod links;
+mod number;
 mod row;
 pub mod serve;
 mod source;

@@ -56,6 +56,13 @@ pub(crate) fn is_json(text: &str) -> bool {
     text.starts_with('{') || inside.is_some_and(|rest| rest.starts_with('{'))
 }
 
+/// The keys of an object beside those that are read.
+pub(super) fn unused(of: &Value, read: &[&str]) -> Vec<String> {
+    let keys = of.as_object().into_iter().flat_map(|map| map.keys());
+    let unused = keys.filter(|key| !read.contains(&key.as_str()));
+    unused.map(|key| control::replaced(key)).collect()
+}
+
 /// The tokens that Python's encoder writes and JSON does not have.
 const NOT_NUMBERS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 

@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::ImportError;
+use super::number::float;
 use super::row::{Row, cells};
 use record::{CollectiveKind, CollectivePath, control, read_text};
 
@@ -203,9 +204,8 @@ fn collective(name: &str) -> Option<TracedCollective> {
 impl TraceKernel {
     /// Mean time of one call, us.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "calls are far below 2^53")]
     pub fn mean_us(&self) -> f64 {
-        self.total_us / self.calls as f64
+        self.total_us / float(self.calls)
     }
 }
 

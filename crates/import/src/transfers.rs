@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::ImportError;
+use super::number::counted;
 use super::source::{Source, is_json};
 
 /// Perftest and UCX say MB and mean MiB (perftest_parameters.h, libperf.c); Gb are 1e9 bits.
@@ -98,18 +99,13 @@ fn of_text(text: &str) -> Option<Transfers> {
             is_final = line.contains(" Test ") && line.contains("# iterations");
             None
         } else if line.starts_with("Final:") || is_final && !line.starts_with(['[', '+']) {
-            let row = of_ucx(line);
-            if row.is_some() {
-                read.tool = "ucx_perftest";
-            }
-            row
+            of_ucx(line).inspect(|_| read.tool = "ucx_perftest")
         } else if let Some((_, rest)) = line.split_once("Test completed: duration ") {
             read.tool = "transfer_engine_bench";
             of_mooncake(rest)
         } else {
             numbers.and_then(|numbers| of_perftest(&columns, &numbers))
         };
-        let row = row.filter(|row| row.bytes > 0.0 && row.seconds.is_normal());
         read.rows.extend(row.map(|row| Timed { is_alone, ..row }));
     }
     (!read.rows.is_empty()).then_some(read)
@@ -128,7 +124,7 @@ fn of_perftest(columns: &[&str], numbers: &[f64]) -> Option<Timed> {
         (Some((rate, _)), _) => bytes / (rate * MIB),
         (None, typical) => typical?.0 * 1e-6,
     };
-    Some(timed(bytes, seconds, n))
+    timed(bytes, seconds, n)
 }
 
 /// Iterations; a percentile, the last interval's average and the whole run's of the time; average and overall of MB/s and of messages.
@@ -140,7 +136,7 @@ fn of_ucx(line: &str) -> Option<Timed> {
     let ([n, _, _, us, _, rate, _, _] | [n, us, rate, _]) = numbers[..] else {
         return None;
     };
-    Some(timed((rate * MIB * us * 1e-6).round(), us * 1e-6, n))
+    timed((rate * MIB * us * 1e-6).round(), us * 1e-6, n)
 }
 
 /// What perftest writes with `--out_json` of one size.
@@ -192,13 +188,11 @@ fn of_json(text: &str) -> Option<Transfers> {
         };
         let row = timed(results.bytes, seconds, results.n_iterations);
         let is_alone = results.rate.is_none();
-        read.rows.push(Timed { is_alone, ..row });
+        read.rows.extend(row.map(|row| Timed { is_alone, ..row }));
         read.device = Some(test_info.device);
         let test = test_info.test.replace('_', " ");
         read.test = Some(test.trim_end_matches(" Test").to_owned());
     }
-    let is_timed = |row: &Timed| row.bytes > 0.0 && row.seconds.is_normal();
-    read.rows.retain(is_timed);
     (!read.rows.is_empty()).then_some(read)
 }
 
@@ -219,20 +213,15 @@ fn of_mooncake(rest: &str) -> Option<Timed> {
     let (duration, batches): (f64, f64) = (duration.parse().ok()?, batches.parse().ok()?);
     let rate: f64 = rate.parse().ok()?;
     let seconds = duration / batches;
-    Some(timed((rate * scale * seconds).round(), seconds, batches))
+    timed((rate * scale * seconds).round(), seconds, batches)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a count"
-)]
-fn timed(bytes: f64, seconds: f64, n: f64) -> Timed {
-    let n = n as u64;
-    Timed {
+/// Transfers that were several at once; `None` where bytes or seconds are none.
+fn timed(bytes: f64, seconds: f64, n: f64) -> Option<Timed> {
+    (bytes > 0.0 && seconds.is_normal()).then_some(Timed {
         bytes,
         seconds,
         is_alone: false,
-        n,
-    }
+        n: counted(n)?,
+    })
 }

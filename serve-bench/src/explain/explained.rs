@@ -21,7 +21,7 @@ pub(super) fn explained(
     check_used(sources, slope.is_some(), &inputs).map_err(Stop::Usage)?;
     let asked: Result<Vec<_>, _> = sources.what_if.iter().map(|text| asked(text)).collect();
     let asked = asked.map_err(Stop::Usage)?;
-    let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
+    let mut explanation = ::explain::explain(&inputs, &asked, SEED, DRAWS);
     if let Some(slope) = slope {
         ablation::check(slope, &inputs).map_err(Stop::Usage)?;
         explanation = explanation.with_slope(slope.clone());

@@ -210,7 +210,7 @@ impl Load {
             ..Sources::default()
         };
         let (inputs, ..) = sources.read().unwrap();
-        let Explanation { outcome, .. } = explain(&inputs, SEED, DRAWS);
+        let Explanation { outcome, .. } = explain(&inputs, &[], SEED, DRAWS);
         let of_excess = sent / 1e3 / (tpot - one / f64::from(tp));
         match outcome {
             Outcome::Refused { refusal } => Explained {

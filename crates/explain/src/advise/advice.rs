@@ -75,13 +75,6 @@ pub enum Rule {
     NothingToGain,
 }
 
-impl Rule {
-    /// Whether it rests on the shard run, so that it falls where that is contradicted.
-    pub(crate) fn is_by_half(&self) -> bool {
-        matches!(self, Self::KernelsFirst { .. } | Self::NothingToGain)
-    }
-}
-
 /// What rules look at.
 pub(super) struct Found<'a> {
     pub(super) inputs: &'a Inputs,

@@ -23,9 +23,7 @@ pub(super) fn mig(found: &Found) -> Option<Advice> {
     if !is_mig_without_peers(found) {
         return None;
     }
-    // Another simulated machine is not named here.
-    let shown = (!found.commands.is_soft()).then(|| found.commands.links());
-    advice(Rule::MigWithoutPeers, found.by(&By::PeerAccess), shown)
+    advice(Rule::MigWithoutPeers, found.by(&By::PeerAccess), None)
 }
 
 /// Everything goes through host memory: access is denied, or reported and not used.

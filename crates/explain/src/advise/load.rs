@@ -7,7 +7,7 @@ use super::advice::{Advice, Effect, Found, Rule, advice};
 use super::communication::is_mig_without_peers;
 use crate::attribute::{Attribution, Cause};
 use crate::priors::Prior;
-use crate::range::Range;
+use crate::range::{Range, count};
 
 /// Threads of a server are elsewhere if more than this part of their time is.
 const ELSEWHERE: f64 = 0.5;
@@ -113,16 +113,15 @@ pub(super) fn threads_elsewhere(found: &Found) -> Option<Advice> {
 }
 
 /// The part of the placed CPU time that was on none of these nodes; `None` where there was too little to tell.
-#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
 fn elsewhere(machine: &ServerMachine, nodes: &[u32]) -> Option<f64> {
     let (mut away, mut all, mut span) = (0.0, 0.0, 0.0f64);
     for line in &machine.lines {
         let MonitorLine::Cpu(cpu) = line else {
             continue;
         };
-        span = span.max(cpu.at_ns as f64);
+        span = span.max(count(cpu.at_ns));
         for of in &cpu.by_node {
-            let seconds = of.cpus * cpu.over_ns as f64;
+            let seconds = of.cpus * count(cpu.over_ns);
             all += seconds;
             if !nodes.contains(&of.node) {
                 away += seconds;

@@ -11,7 +11,6 @@ type Judge = fn(&Found) -> Option<Advice>;
 /// What each rule says of what was found, nothing where it does not apply or nobody can tell, with the cause that its advice acts on, if
 /// it acts on one alone. Of one cause the most certain stands first.
 const RULES: [(Option<Cause>, Judge); 12] = [
-    (Some(Cause::Communication), communication::mig),
     (Some(Cause::Communication), communication::through_host),
     (Some(Cause::Communication), communication::told_off),
     (Some(Cause::Communication), communication::gated),
@@ -23,19 +22,26 @@ const RULES: [(Option<Cause>, Judge); 12] = [
     (Some(Cause::Host), load::threads_elsewhere),
     (None, load::nothing_to_gain),
     (None, load::replicas),
+    // Other hardware, after what can be done today.
+    (None, communication::mig),
 ];
 
-/// What to do, first about what takes most of the time above the ideal. Links are advised on only where they are at fault or known
+/// What to do where one GPU is compared with several, first about what takes most of the time above the ideal. Links are advised on only where they are at fault or known
 /// to be impossible.
 #[must_use]
 pub fn advise(inputs: &Inputs, attribution: &Attribution) -> Vec<Advice> {
+    if attribution.from > 1 {
+        return Vec::new();
+    }
     let found = Found {
         inputs,
         attribution,
         commands: Commands::new(inputs),
     };
+    // What rests on the shard run falls where that is contradicted.
+    let by_half = |rule: &Rule| matches!(rule, Rule::KernelsFirst { .. } | Rule::NothingToGain);
     let is_settled =
-        |advice: &Advice| !(attribution.is_half_contradicted() && advice.rule.is_by_half());
+        |advice: &Advice| !(attribution.is_half_contradicted() && by_half(&advice.rule));
     let all = RULES.iter().filter_map(|(acts_on, judge)| {
         let advice = judge(&found).filter(|advice| is_no_loss(advice) && is_settled(advice))?;
         Some((ms(*acts_on, attribution), advice))

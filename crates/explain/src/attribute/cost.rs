@@ -10,7 +10,7 @@ use super::result::{CollectiveCost, TimeSource};
 use crate::curve::{Beyond, Curve, all_reduce_as_large};
 use crate::finding::Finding;
 use crate::inputs::Inputs;
-use crate::range::Grade;
+use crate::range::{Grade, whole};
 
 /// From this size on the time of a message grows about as its size does.
 const BANDWIDTH_BOUND: u64 = 256 << 10;
@@ -165,29 +165,6 @@ pub(crate) struct Term {
 }
 
 impl Term {
-    /// A collective as a tracer timed it; `spread` is the relative standard error of its mean, where that is known.
-    pub(super) fn traced(
-        planned: &PlannedCollective,
-        us: f64,
-        spread: Option<f64>,
-        grade: Grade,
-        source: TimeSource,
-    ) -> Self {
-        Self {
-            cost: CollectiveCost::of(planned, us, grade, source),
-            spread: spread.unwrap_or(0.0),
-            is_unstated: spread.is_none(),
-            beyond: None,
-            factors: vec![Knob::InTrace],
-        }
-    }
-
-    /// The same where other work may hide a part of it.
-    pub(super) fn may_hide(mut self) -> Self {
-        self.factors.push(Knob::Exposed);
-        self
-    }
-
     /// Microseconds of all its calls in a step.
     pub(crate) fn us(&self, hand: &Hand) -> f64 {
         let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();
@@ -239,7 +216,9 @@ pub(super) fn prompts(
     if let Some(curves) = curves.filter(|curves| curves.show_bandwidth(largest)) {
         return Some(prefill(inputs, curves, tokens));
     }
-    let published = Curves::of_prefill(inputs, deck);
+    // They are so large that the mode of a call does not matter.
+    let mut published = Curves::published(inputs, false, deck, Knob::TransferOfPrefill);
+    published.iter_mut().for_each(|curves| curves.mode = None);
     Some(prefill(inputs, published.as_ref().or(curves)?, tokens))
 }
 
@@ -250,13 +229,8 @@ pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term
 }
 
 /// Whole chunks as the engine cuts them, and the rest.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "tokens of a wave, held below a billion"
-)]
 fn planned(inputs: &Inputs, tokens: f64) -> Vec<PlannedCollective> {
-    let tokens = tokens.round().clamp(0.0, 1e9) as u32;
+    let tokens = whole(tokens);
     let Some(engine) = inputs.engine(inputs.tp) else {
         return Vec::new();
     };

@@ -49,19 +49,12 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     let step_from = StepFrom::common(&used)?;
     let one = StepTime::new(inputs.runs(from), step_from, Side::few(from), batch, active)?;
     let several = StepTime::new(inputs.runs(tp), step_from, Side::several(tp), batch, active)?;
-    let half = match halves.as_slice() {
-        [] => None,
-        runs => {
-            deck.add(Knob::StartOfHalf, inputs.start_to_start(runs.len())?);
-            Some(StepTime::new(
-                runs.iter(),
-                step_from,
-                Side::half(tp),
-                batch,
-                active,
-            )?)
-        }
-    };
+    let mut half = None;
+    if !halves.is_empty() {
+        deck.add(Knob::StartOfHalf, inputs.start_to_start(halves.len())?);
+        let step = StepTime::new(halves.iter(), step_from, Side::half(tp), batch, active);
+        half = Some(step?);
+    }
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
     let by_token = step_from == StepFrom::Tpot;
     let times = f64::from(tp) / f64::from(from);
@@ -109,10 +102,11 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     let curves = match Sent::of(inputs, eager, &step.collectives, &mut deck) {
         Ok(sent) => {
             // What a half-width model leaves is what is not hidden, and is compared with the whole of the calls.
-            let may_hide = sent.curves.is_own && half.is_none();
             let mut decode = sent.terms;
-            if may_hide {
-                decode = decode.into_iter().map(Term::may_hide).collect();
+            if sent.curves.is_own && half.is_none() {
+                for term in &mut decode {
+                    term.factors.push(Knob::Exposed);
+                }
                 deck.add(Knob::Exposed, inputs.prior("exposed")?);
             }
             let said = sent.curves.caveats.iter().cloned();

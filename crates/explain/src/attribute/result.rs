@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
 use crate::priors::Prior;
-use crate::range::Grade;
-use crate::range::Range;
+use crate::range::{Grade, Range};
 
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

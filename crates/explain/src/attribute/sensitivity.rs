@@ -3,6 +3,7 @@
 use super::deck::Knob;
 use super::draws::Draw;
 use super::result::{Measure, VarianceShare};
+use crate::range::count;
 
 /// What each measurement makes known.
 const SETTLES: [(Measure, &[Knob]); 4] = [
@@ -82,7 +83,6 @@ const BINS: usize = 16;
 
 /// Var(E[y | x]) / Var(y), the first-order Sobol index, by binning (Saltelli et al., Global Sensitivity Analysis, 2008, 1.2.9),
 /// less what binning shows without any dependence.
-#[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
 fn first_order(draws: &[Draw], knob: Knob, of: OfDraw) -> f64 {
     let mut pairs: Vec<(f64, f64)> = draws
         .iter()
@@ -93,7 +93,7 @@ fn first_order(draws: &[Draw], knob: Knob, of: OfDraw) -> f64 {
     if pairs.len() < 4 * BINS || !moves {
         return 0.0;
     }
-    let n = pairs.len() as f64;
+    let n = count(pairs.len() as u64);
     let mean = pairs.iter().map(|pair| pair.1).sum::<f64>() / n;
     let variance = pairs
         .iter()
@@ -107,9 +107,10 @@ fn first_order(draws: &[Draw], knob: Knob, of: OfDraw) -> f64 {
     let between: f64 = pairs
         .chunks(size)
         .map(|bin| {
-            let of_bin = bin.iter().map(|pair| pair.1).sum::<f64>() / bin.len() as f64;
-            (of_bin - mean).powi(2) * bin.len() as f64 / n
+            let size = count(bin.len() as u64);
+            let of_bin = bin.iter().map(|pair| pair.1).sum::<f64>() / size;
+            (of_bin - mean).powi(2) * size / n
         })
         .sum();
-    (between / variance - (BINS - 1) as f64 / n).max(0.0)
+    (between / variance - count(BINS as u64 - 1) / n).max(0.0)
 }

@@ -4,6 +4,7 @@ use import::{ServeFormat, ServeRun, Spread};
 
 use super::deck::{Hand, Knob};
 use super::result::StepFrom;
+use crate::range::count;
 use crate::run_shape::{MAY_BE_MIXED, MixedIn, RunShape};
 
 /// Prompts that no gap shows take nothing of a time per token in this part of the draws, and in as many less one in twenty anything up
@@ -148,12 +149,11 @@ impl StepTime {
     }
 
     /// The mean over its runs, off by a part of the error that what they differ by leaves in it.
-    #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
     fn mean_of_runs(&self, hand: &Hand, of: impl Fn(&Timed) -> f64) -> f64 {
         if let [only] = self.runs.as_slice() {
             return of(only);
         }
-        let n = self.runs.len() as f64;
+        let n = count(self.runs.len() as u64);
         let each: Vec<f64> = self.runs.iter().map(of).collect();
         let mean = each.iter().sum::<f64>() / n;
         let squares: f64 = each.iter().map(|one| (one - mean).powi(2)).sum();
@@ -219,9 +219,8 @@ impl StepTime {
     }
 
     /// The mean of its runs without what is certainly of prompts, ms; of latencies what falls to each output token.
-    #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
     pub(super) fn rough_ms(&self) -> f64 {
-        self.runs.iter().map(Timed::rough_ms).sum::<f64>() / self.runs.len() as f64
+        self.runs.iter().map(Timed::rough_ms).sum::<f64>() / count(self.runs.len() as u64)
     }
 
     /// The least and the most of its runs, ms, as [`Self::rough_ms`] counts them.

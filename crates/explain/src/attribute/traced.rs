@@ -8,10 +8,10 @@ use record::{CollectiveKind, PlannedCollective};
 
 use super::cost::Term;
 use super::deck::{Deck, Knob};
-use super::result::TimeSource;
+use super::result::{CollectiveCost, TimeSource};
 use crate::finding::Finding;
 use crate::inputs::Inputs;
-use crate::range::Grade;
+use crate::range::{Grade, count};
 
 /// Calls that are off a whole number of steps by more than this part of one are of other steps, too.
 const WHOLE: f64 = 0.02;
@@ -39,9 +39,8 @@ impl Calls {
     fn of(trace: &Trace, is_one: impl Fn(TracedCollective) -> bool) -> Option<Self> {
         let kernels = trace.kernels.iter();
         let kernels = kernels.filter(|kernel| kernel.collective.is_some_and(&is_one));
-        #[expect(clippy::cast_precision_loss, reason = "calls are far below 2^53")]
         let weighed: Vec<(f64, &TraceKernel)> = kernels
-            .map(|kernel| (kernel.calls as f64, kernel))
+            .map(|kernel| (count(kernel.calls), kernel))
             .collect();
         let calls: f64 = weighed.iter().map(|(calls, _)| calls).sum();
         let total: f64 = weighed.iter().map(|(_, kernel)| kernel.total_us).sum();
@@ -145,7 +144,13 @@ pub(super) fn traced(
             return by_curve();
         };
         let (us, spread) = calls.of_decode(steps);
-        Some(Term::traced(of, us, spread, grade, source.clone()))
+        Some(Term {
+            cost: CollectiveCost::of(of, us, grade, source.clone()),
+            spread: spread.unwrap_or(0.0),
+            is_unstated: spread.is_none(),
+            beyond: None,
+            factors: vec![Knob::InTrace],
+        })
     };
     let all = planned.iter().enumerate().filter_map(term).collect();
     (Some(all), said)

@@ -6,8 +6,7 @@ use super::cost::Term;
 use super::deck::{Deck, Knob};
 use super::draws::{Draw, Workload, range};
 use super::result::{Bar, Basis, Cause, Claim, HalfModel};
-use crate::range::Grade;
-use crate::range::{Range, each_once};
+use crate::range::{Grade, Range, each_once};
 
 /// What is assumed in a bar may be this part of it, or the bar is not measured.
 const ASSUMED_PART: f64 = 0.1;
@@ -82,8 +81,7 @@ impl<'a> Shown<'a> {
             Some(_) => {
                 let parted =
                     self.range(|draw| draw.unsharded + draw.host - draw.hand.get(Knob::Executor))?;
-                let grade = self.measured(&gemm_ms, parted.high - parted.low);
-                (grade, Basis::Shard)
+                (measured(&gemm_ms, parted.high - parted.low), Basis::Shard)
             }
             None => {
                 let starts = self.priors(&[Knob::GemmStart, Knob::ExpertStart]);
@@ -110,8 +108,12 @@ impl<'a> Shown<'a> {
             let ms = self.range(|draw| draw.remainder() - draw.all_gather)?;
             let gathers = self.range(|draw| draw.all_gather)?;
             let assumed = self.executor_width() + gathers.high - gathers.low;
-            let grade = self.measured(&ms, assumed);
-            return Some(Bar::new(cause, ms, Some(grade), Basis::Difference));
+            return Some(Bar::new(
+                cause,
+                ms,
+                Some(measured(&ms, assumed)),
+                Basis::Difference,
+            ));
         }
         let of = |draw: &Draw| draw.communication.unwrap_or(0.0) - draw.all_gather;
         let mut bar = self.of_kind(cause, CollectiveKind::AllReduce, of)?;
@@ -148,14 +150,6 @@ impl<'a> Shown<'a> {
         }
         let (grade, basis) = (grade(&terms), collectives(&terms));
         Some(Bar::new(cause, self.range(of)?, Some(grade), basis))
-    }
-
-    /// The grade of a bar that the half-width model measured but for what is assumed in it; and a word on it.
-    fn measured(&self, bar: &Range, assumed_ms: f64) -> Grade {
-        match assumed_ms > ASSUMED_PART * bar.mid {
-            true => Grade::D,
-            false => Grade::A,
-        }
     }
 
     /// No better than D where other requests' prompts, or what the engine sends, are in doubt.
@@ -209,7 +203,7 @@ impl<'a> Shown<'a> {
         }
         let terms = self.workload.terms.as_deref().unwrap_or_default();
         let (grade, basis) = match self.is_difference() {
-            true => (self.measured(&ms, self.executor_width()), Basis::Difference),
+            true => (measured(&ms, self.executor_width()), Basis::Difference),
             false => (grade(terms), collectives(terms)),
         };
         let bar = Bar::new(Cause::Communication, ms, Some(grade), basis);
@@ -220,6 +214,14 @@ impl<'a> Shown<'a> {
     fn executor_width(&self) -> f64 {
         let prior = self.deck.prior(Knob::Executor);
         prior.map_or(0.0, |prior| prior.high - prior.low)
+    }
+}
+
+/// The grade of a bar that the half-width model measured but for what is assumed in it.
+fn measured(bar: &Range, assumed_ms: f64) -> Grade {
+    match assumed_ms > ASSUMED_PART * bar.mid {
+        true => Grade::D,
+        false => Grade::A,
     }
 }
 

@@ -47,40 +47,32 @@ impl std::str::FromStr for By {
 
     /// `link=gen4x8`, `link=gen4x16:gen4x8` or `p2p=on`; what names files is the caller's.
     fn from_str(text: &str) -> Result<Self, WhatIfError> {
-        let (key, value) = text.split_once('=').unwrap_or((text, ""));
-        let (old, new) = match value.split_once(':') {
-            Some((old, new)) => (Some(old), new),
-            None => (None, value),
+        let of_link = || {
+            let value = text.strip_prefix("link=")?;
+            let (old, new) = match value.split_once(':') {
+                Some((old, new)) => (Some(link(old)?), link(new)?),
+                None => (None, link(value)?),
+            };
+            Some(Self::Link { old, new })
         };
-        match (key, value) {
-            ("link", _) => Ok(Self::Link {
-                old: old.map(link).transpose()?,
-                new: link(new)?,
-            }),
-            ("p2p", "on") => Ok(Self::PeerAccess),
-            _ => Err(WhatIfError(format!(
-                "{text} is nothing that can be put in; give curve=FILE, link=NEW, link=OLD:NEW, p2p=on"
-            ))),
+        match text {
+            "p2p=on" => Ok(Self::PeerAccess),
+            _ => of_link().ok_or_else(|| WhatIfError(text.to_owned())),
         }
     }
 }
 
 /// A link by its name, such as `gen4x8`.
-fn link(text: &str) -> Result<PcieLink, WhatIfError> {
-    let numbers = || {
-        let (generation, width) = text.strip_prefix("gen")?.split_once('x')?;
-        PcieLink::new(generation.parse().ok()?, width.parse().ok()?).ok()
-    };
-    numbers().ok_or_else(|| {
-        WhatIfError(format!(
-            "no link is called {text}; give genGxW, such as gen4x8"
-        ))
-    })
+fn link(name: &str) -> Option<PcieLink> {
+    let (generation, width) = name.strip_prefix("gen")?.split_once('x')?;
+    PcieLink::new(generation.parse().ok()?, width.parse().ok()?).ok()
 }
 
 /// Something that cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[error(
+    "{0} is nothing that can be put in; give curve=FILE, link=NEW, link=OLD:NEW (such as gen5x16:gen4x8), p2p=on"
+)]
 pub struct WhatIfError(String);
 
 /// What was taken out of the step before the substitute was put in.
@@ -352,10 +344,8 @@ impl<'a> Bench<'a> {
             .and_then(|mut deck| Curves::choose(self.inputs, self.eager, planned, &mut deck))
             .filter(|_| self.prepared.workload.terms.is_some());
         let share = |of: &PlannedCollective| curves.as_ref()?.on_the_wire(of);
-        planned
-            .iter()
-            .map(|of| share(of).unwrap_or((0.0, 1.0)))
-            .collect()
+        let shares = planned.iter().map(|of| share(of).unwrap_or((0.0, 1.0)));
+        shares.collect()
     }
 
     /// Communication on links whose bytes take `times` as long: what the curve has changes by its bytes, and what it leaves of `now`

@@ -11,8 +11,7 @@ use super::waterfall::{Shown, grade};
 use crate::checks::{LEAST_SHARE, findings, unused};
 use crate::finding::{Finding, Refusal, capped, refusing};
 use crate::inputs::Inputs;
-use crate::range::Grade;
-use crate::range::Range;
+use crate::range::{Grade, Range, count};
 use stats::SplitMix;
 
 /// Where fewer draws than this share fit what was measured, whatever the factors on the curve, nothing is claimed.
@@ -33,7 +32,7 @@ const FEWEST: usize = 20;
 /// A gate does not hold, or a run shows no time of a step.
 pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, Refusal> {
     let found = findings(inputs);
-    let refused = |reasons: Vec<Finding>| Refusal { reasons };
+    let refused = |reasons| Refusal { reasons };
     let reasons = refusing(&found);
     if !reasons.is_empty() {
         return Err(refused(reasons));
@@ -157,6 +156,7 @@ impl Prepared<'_> {
                 .push(Finding::ShardDisagrees { left_ms, other_ms });
             most = Some(Grade::D);
         }
+        let terms = self.workload.terms.iter().flatten();
         let found = Attribution {
             from: self.workload.from,
             sent_of_few: match self.workload.from {
@@ -184,13 +184,7 @@ impl Prepared<'_> {
             }),
             halved_gemms: range(free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
-            collectives: self
-                .workload
-                .terms
-                .iter()
-                .flatten()
-                .map(|term| term.cost.clone())
-                .collect(),
+            collectives: terms.map(|term| term.cost.clone()).collect(),
             prompts_ms: self.workload.unseen.and_then(|of| of.most_ms),
             priors: self.deck.priors(),
             shares: shares(free, of_communication.map(|of| (shown, of))),
@@ -256,15 +250,13 @@ impl Prepared<'_> {
 }
 
 /// Mean requests per second of the runs of a size.
-#[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
 fn throughput(inputs: &Inputs, tp: u32) -> f64 {
     let rates = inputs.runs(tp).map(|run| run.requests_per_s);
-    rates.sum::<f64>() / inputs.runs(tp).count().max(1) as f64
+    rates.sum::<f64>() / count(inputs.runs(tp).count().max(1) as u64)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
 fn share(part: usize, whole: usize) -> f64 {
-    part as f64 / whole as f64
+    count(part as u64) / count(whole as u64)
 }
 
 /// Where launches of a size are further apart than runs of one state of a server.

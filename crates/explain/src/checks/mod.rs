@@ -4,6 +4,8 @@ mod evidence;
 mod files;
 mod run;
 
+use std::collections::BTreeSet;
+
 use crate::finding::Finding;
 use crate::inputs::Inputs;
 
@@ -18,13 +20,8 @@ pub fn findings(inputs: &Inputs) -> Vec<Finding> {
     let mut found = files::of_files(inputs);
     found.extend(files::conditions(inputs));
     found.extend(evidence::engine_differs(inputs));
-    let sizes: &[u32] = if inputs.tp == 1 {
-        &[1]
-    } else {
-        &[inputs.from(), inputs.tp]
-    };
-    for tp in sizes {
-        for (name, run) in run::named(inputs.runs(*tp), &format!("TP{tp}")) {
+    for tp in BTreeSet::from([inputs.from(), inputs.tp]) {
+        for (name, run) in run::named(inputs.runs(tp), &format!("TP{tp}")) {
             found.extend(of_run(inputs, run, &name));
         }
     }

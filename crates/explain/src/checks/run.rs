@@ -6,6 +6,7 @@ use import::serve::Throttle;
 
 use crate::finding::{Finding, apart};
 use crate::inputs::Inputs;
+use crate::range::count;
 use crate::run_shape::{MixedIn, RunShape, SEVERAL};
 
 /// Two figures within this part of each other are the same.
@@ -107,8 +108,7 @@ fn prefill_in_steps(inputs: &Inputs, run: &ServeRun, name: String) -> Option<Fin
     }
     let engine = inputs.engine(inputs.tp).or(inputs.engines.first())?;
     let (tokens, step) = run.input_tokens.zip(shape.rough_step_ms())?;
-    #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2^53")]
-    let prefill = tokens as f64 / f64::from(engine.max_batched_tokens.max(1));
+    let prefill = count(tokens) / f64::from(engine.max_batched_tokens.max(1));
     let share = prefill / (run.duration_s * 1e3 / step);
     let slowed = match shape.mixed_in() {
         // Nearly all the time went into prompts, or one of the two has another unit.
@@ -152,9 +152,8 @@ fn throttled(inputs: &Inputs, run: &ServeRun, name: String) -> Option<Finding> {
 }
 
 /// The part of the readings with held clocks.
-#[expect(clippy::cast_precision_loss, reason = "readings of one run")]
 pub(super) fn share(of: &Throttle) -> f64 {
-    of.slowed as f64 / of.readings.max(1) as f64
+    count(of.slowed) / count(of.readings.max(1))
 }
 
 fn times_disagree(run: &ServeRun, name: &str) -> Vec<Finding> {

@@ -3,7 +3,6 @@
 use import::CurvePoint;
 use record::{CallMode, CollectiveKind};
 
-use crate::attribute::TimeSource;
 use crate::inputs::Inputs;
 
 /// The library or engine of collective times that a box file states.
@@ -64,14 +63,6 @@ const PROTOCOLS: [Protocol; 2] = [
 ];
 
 impl Link {
-    /// What its times are.
-    pub(super) fn formula(&self) -> TimeSource {
-        TimeSource::Formula {
-            gb_per_s: self.gbps,
-            source: self.source.clone(),
-        }
-    }
-
     /// Times at every power of two from 1 KiB to 64 MiB, the faster protocol at each.
     pub(super) fn curve(&self, ranks: u32, eager: bool) -> Vec<CurvePoint> {
         let steps = f64::from(2 * ranks.saturating_sub(1));

@@ -67,11 +67,7 @@ impl Drawn {
             + self.host
             + self.executor
             + self.left_out
-            + self.communication()
-    }
-
-    fn communication(&self) -> f64 {
-        self.all_reduce + self.all_gather + self.skew
+            + (self.all_reduce + self.all_gather + self.skew)
     }
 }
 
@@ -151,11 +147,8 @@ impl Size<'_> {
     fn skew(&self, hand: &Hand) -> f64 {
         let last = LAST.get((self.tp as usize).saturating_sub(2));
         let last = last.or(LAST.last()).filter(|_| self.waits);
-        let calls: f64 = self
-            .terms
-            .iter()
-            .map(|term| f64::from(term.cost.count))
-            .sum();
+        let calls = self.terms.iter().map(|term| f64::from(term.cost.count));
+        let calls: f64 = calls.sum();
         last.map_or(0.0, |last| last * hand.get(Knob::Jitter) * calls / 1e3)
     }
 
@@ -277,12 +270,8 @@ impl Size<'_> {
 
     /// What a whole prompt's own work takes, ms.
     fn work_of_prompt(&self, hand: &Hand, rates: &Rates, ranks: u32) -> PromptWork {
-        let several = if ranks > 1 {
-            &self.prefill_terms[..]
-        } else {
-            &[]
-        };
-        let communication: f64 = several.iter().map(|term| term.us(hand)).sum();
+        let several = self.prefill_terms.iter().filter(|_| ranks > 1);
+        let communication: f64 = several.map(|term| term.us(hand)).sum();
         PromptWork {
             gemm: self.math(hand, self.model.prompt_flops(self.input_tokens), ranks),
             attention: self.attention_of_prompt(hand) / f64::from(ranks),
@@ -313,10 +302,9 @@ impl Size<'_> {
             + prompt.elementwise
             + prompt.communication
             + steps * parts.elementwise;
-        let executor = if ranks > 1 {
-            hand.get(Knob::Executor)
-        } else {
-            0.0
+        let executor = match ranks {
+            1 => 0.0,
+            _ => hand.get(Knob::Executor),
         };
         work.max(steps * self.launches(hand)) + steps * (hand.get(Knob::Host) + executor)
     }

@@ -7,10 +7,10 @@ use tp_plan::{StepModel, plan};
 use super::link::{DESCRIBED, PredictInputs};
 use super::parts::Size;
 use super::result::{Level, PredictError, cache, cache_holds, weights};
-use crate::attribute::StepFrom;
 use crate::attribute::cost::{Sent, prefill, settle};
 use crate::attribute::deck::{Deck, Knob};
 use crate::attribute::step::{Side, StepTime};
+use crate::attribute::{StepFrom, TimeSource};
 use crate::checks::{TOLERANCE, findings, model_asked, unused};
 use crate::finding::Finding;
 use crate::inputs::Inputs;
@@ -69,9 +69,10 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let tpot_of_one = is_streamed.then(|| steps(StepFrom::Tpot)).flatten();
     let peak = of_tp.known.gpu.as_deref().and_then(Peak::of);
     if peak.is_none() && one.is_none() {
-        let gpu = of_tp.known.gpu.clone();
-        let gpu = gpu.unwrap_or_else(|| "a GPU without a name".to_owned());
-        return Err(PredictError::NoPeak { gpu });
+        let gpu = of_tp.known.gpu.as_deref().unwrap_or("a GPU without a name");
+        return Err(PredictError::NoPeak {
+            gpu: gpu.to_owned(),
+        });
     }
     let cache_holds = cache_holds(inputs, tp);
     if let Some(why) = cache(inputs, tp) {
@@ -187,10 +188,10 @@ impl Prepared<'_> {
         }
         let link = inputs.link.as_ref().filter(|_| sent.is_err());
         if let Some(link) = link {
+            // The factor from a measured loop to an engine holds the waiting for the last rank, a formula's does not.
             deck = self.deck.clone();
             of_tp.curve = link.curve(tp, eager);
             sent = Sent::of(&of_tp, eager, &planned, &mut deck);
-            // The factor from a measured loop to an engine holds the waiting for the last rank, a formula's does not.
             deck.drop(Knob::Transfer);
             let factor = of_tp.prior("curve_from_link");
             let factor = factor.ok_or_else(|| lacks("the prior curve_from_link"))?;
@@ -206,7 +207,10 @@ impl Prepared<'_> {
         let is_described = sent.curves.is_own && of_tp.curve.iter().all(is_described);
         for cost in sent.terms.iter_mut().map(|term| &mut term.cost) {
             if let Some(link) = link {
-                cost.source = link.formula();
+                cost.source = TimeSource::Formula {
+                    gb_per_s: link.gbps,
+                    source: link.source.clone(),
+                };
             }
             if link.is_some() || is_described {
                 cost.grade = Grade::D;

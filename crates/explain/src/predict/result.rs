@@ -14,7 +14,7 @@ use crate::attribute::{Bar, CollectiveCost};
 use crate::explanation::InputSource;
 use crate::finding::Finding;
 use crate::priors::Prior;
-use crate::range::Range;
+use crate::range::{Range, count, whole};
 
 /// The version of this form; a reader refuses a higher one.
 pub const PREDICTION_SCHEMA: u32 = 2;
@@ -185,16 +185,10 @@ const FILLED: f64 = 0.9;
 /// Sequences of so many tokens at their end whose cache goes into `tp` GPUs of `memory` bytes each beside the weights; `None` where the
 /// memory is not known.
 #[must_use]
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "bytes are far below 2^53, and sequences held between 0 and a million"
-)]
 pub fn room(model: &ModelFacts, tp: u32, tokens: f64, memory: Option<u64>) -> Option<u32> {
-    let sequence = model.kv_bytes_per_token_on_rank(tp) as f64 * tokens;
-    let free = memory? as f64 * FILLED - model.weight_bytes as f64 / f64::from(tp.max(1));
-    Some((free / sequence).clamp(0.0, 1e6) as u32)
+    let sequence = count(model.kv_bytes_per_token_on_rank(tp)) * tokens;
+    let free = count(memory?) * FILLED - count(model.weight_bytes) / f64::from(tp.max(1));
+    Some(whole((free / sequence).min(1e6).floor()))
 }
 
 /// The same of the sequences that are asked about.
@@ -208,11 +202,7 @@ pub(super) fn cache_holds(inputs: &PredictInputs, tp: u32) -> Option<u32> {
 pub(super) fn weights(inputs: &PredictInputs, tp: u32) -> Option<NotPredicted> {
     let base = &inputs.base;
     let memory = base.around.memory_bytes?;
-    let gb = |bytes: u64| {
-        #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-        let bytes = bytes as f64;
-        bytes / 1e9
-    };
+    let gb = |bytes: u64| count(bytes) / 1e9;
     let of = (gb(base.model.weight_bytes), gb(memory) * f64::from(tp));
     (base.weights_fit(tp) == Some(false)).then_some(NotPredicted {
         tp,

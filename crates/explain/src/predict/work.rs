@@ -45,14 +45,10 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         true => 1,
         false => fitting.iter().map(|of| of.size.tp).min().unwrap_or(1),
     };
-    let drawn: Vec<Vec<Drawn>> = fitting
-        .iter()
-        .map(|prepared| prepared.drawn(seed, draws.max(1)))
-        .collect();
-    let smallest = fitting
-        .iter()
-        .zip(&drawn)
-        .find(|(of, _)| of.size.tp == over);
+    let drawn = fitting.iter().map(|of| of.drawn(seed, draws.max(1)));
+    let drawn: Vec<Vec<Drawn>> = drawn.collect();
+    let mut both = fitting.iter().zip(&drawn);
+    let smallest = both.find(|(of, _)| of.size.tp == over);
     let mut sizes = Vec::new();
     for (prepared, all) in fitting.iter().zip(&drawn) {
         let tp = prepared.size.tp;
@@ -126,14 +122,10 @@ impl Prepared<'_> {
         };
         let batch = f64::from(inputs.batch);
         let tp = self.size.tp;
-        let speed_up = match of_over {
-            Some(of_over) => {
-                let both = of_over.iter().zip(all);
-                let times: Vec<f64> = both.map(|(over, drawn)| over / drawn.tpot).collect();
-                Some(Range::of(&times)?)
-            }
-            None => None,
-        };
+        let speed_up = of_over.map(|of_over| {
+            let both = of_over.iter().zip(all);
+            both.map(|(over, drawn)| over / drawn.tpot).collect()
+        });
         Some(Predicted {
             tp,
             level: self.level(),
@@ -143,7 +135,7 @@ impl Prepared<'_> {
                 tpot: range(&|drawn| drawn.tpot)?,
                 tokens_per_s: range(&|drawn| batch * 1e3 / drawn.tpot)?,
                 ttft_alone: range(&|drawn| drawn.prefill)?,
-                speed_up,
+                speed_up: speed_up.and_then(|times: Vec<f64>| Range::of(&times)),
             },
             cache_holds: self.cache_holds,
             collectives: self.size.terms.iter().map(|of| of.cost.clone()).collect(),
@@ -160,42 +152,26 @@ impl Prepared<'_> {
             Some(_) => &["attention_start_us", "cache_over_peak"],
             None => &["attention_us_per_layer"],
         };
-        let is_several = size.tp > 1;
-        let is_predicted = size.one.is_none() || is_several;
-        // Whether there is one, which, of a draw, by which priors; of collectives by their curve.
-        let rows: [(bool, Cause, Of<'_>, &[&str]); 9] = [
-            (true, Cause::Gemm, &|of| of.gemm, gemm),
-            (true, Cause::Attention, &|of| of.attention, attention),
-            (
-                true,
-                Cause::Elementwise,
-                &|of| of.elementwise,
-                &["elementwise_us_per_layer"],
-            ),
-            (true, Cause::Host, &|of| of.host, &["host_ms"]),
-            (
-                is_several,
-                Cause::Executor,
-                &|of| of.executor,
-                &["executor_ms"],
-            ),
-            (is_several, Cause::AllReduce, &|of| of.all_reduce, &[]),
-            (is_several, Cause::AllGather, &|of| of.all_gather, &[]),
-            (
-                is_several,
-                Cause::Skew,
-                &|of| of.skew,
-                &["segment_jitter_us"],
-            ),
-            (
-                is_predicted,
-                Cause::LeftOut,
-                &|of| of.left_out,
-                &["left_out"],
-            ),
+        let elementwise = &["elementwise_us_per_layer"];
+        // Which, of a draw, by which priors; of collectives by their curve.
+        let rows: [(Cause, Of<'_>, &[&str]); 9] = [
+            (Cause::Gemm, &|of| of.gemm, gemm),
+            (Cause::Attention, &|of| of.attention, attention),
+            (Cause::Elementwise, &|of| of.elementwise, elementwise),
+            (Cause::Host, &|of| of.host, &["host_ms"]),
+            (Cause::Executor, &|of| of.executor, &["executor_ms"]),
+            (Cause::AllReduce, &|of| of.all_reduce, &[]),
+            (Cause::AllGather, &|of| of.all_gather, &[]),
+            (Cause::Skew, &|of| of.skew, &["segment_jitter_us"]),
+            (Cause::LeftOut, &|of| of.left_out, &["left_out"]),
         ];
-        let there = rows.into_iter().filter(|(is_there, ..)| *is_there);
-        let bar = |(_, cause, of, names): (bool, Cause, Of<'_>, &[&str])| {
+        let is_there = |cause: Cause| match cause {
+            Cause::Executor | Cause::AllReduce | Cause::AllGather | Cause::Skew => size.tp > 1,
+            Cause::LeftOut => size.one.is_none() || size.tp > 1,
+            _ => true,
+        };
+        let there = rows.into_iter().filter(|(cause, ..)| is_there(*cause));
+        let bar = |(cause, of, names): (Cause, Of<'_>, &[&str])| {
             let (grade, basis) = match cause {
                 Cause::AllReduce => self.read(CollectiveKind::AllReduce),
                 Cause::AllGather => self.read(CollectiveKind::AllGather),

@@ -10,13 +10,9 @@ use super::prior::{Basis, Override, Prior, PriorError, PublishedCurve, Shape};
 const FILE: &str = include_str!("../../priors.toml");
 const CURVES: &str = include_str!("../../curves.csv");
 
-/// The version of the format that this crate reads.
-const SCHEMA: u32 = 1;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    schema: u32,
     prior: Vec<Entry>,
 }
 
@@ -55,28 +51,6 @@ impl Entry {
             source: source.cloned().unwrap_or_default(),
         }
     }
-
-    /// Fails where the range has no sense, or the entry has no source or two.
-    fn check(&self) -> Result<(), PriorError> {
-        if self.published.is_some() == self.assumed.is_some() {
-            return Err(PriorError::File(format!(
-                "{}: either published or assumed says where it comes from",
-                self.name
-            )));
-        }
-        self.prior().check()
-    }
-}
-
-/// Entries of the text.
-fn parse(text: &str) -> Result<Vec<Entry>, PriorError> {
-    let file: File = toml::from_str(text).map_err(|error| PriorError::File(error.to_string()))?;
-    if file.schema != SCHEMA {
-        let why = format!("schema {} where {SCHEMA} is read", file.schema);
-        return Err(PriorError::File(why));
-    }
-    file.prior.iter().try_for_each(Entry::check)?;
-    Ok(file.prior)
 }
 
 /// All priors and published curves.
@@ -94,8 +68,10 @@ impl Priors {
     /// # Errors
     /// The file of this crate does not read, which its tests exclude.
     pub fn builtin() -> Result<Self, PriorError> {
+        let file: File =
+            toml::from_str(FILE).map_err(|error| PriorError::File(error.to_string()))?;
         Ok(Self {
-            entries: parse(FILE)?,
+            entries: file.prior,
             curves: curves(CURVES)?,
             overrides: Vec::new(),
         })
@@ -174,7 +150,7 @@ fn curves(text: &str) -> Result<Vec<PublishedCurve>, PriorError> {
 fn curve(line: &str, sizes: &[u64]) -> Result<PublishedCurve, PriorError> {
     let wrong = || PriorError::File(format!("a row of curves.csv: {line}"));
     let cells: Vec<&str> = line.splitn(BEFORE + sizes.len() + 1, ',').collect();
-    let [gpu, kernel, version, path, ranks, times @ .., source] = cells.as_slice() else {
+    let [gpu, kernel, _version, path, ranks, times @ .., source] = cells.as_slice() else {
         return Err(wrong());
     };
     let timed = sizes.iter().zip(times).filter(|(_, us)| !us.is_empty());
@@ -187,7 +163,6 @@ fn curve(line: &str, sizes: &[u64]) -> Result<PublishedCurve, PriorError> {
         gpu: (*gpu).to_owned(),
         path: path.parse().map_err(|_| wrong())?,
         kernel: (*kernel).to_owned(),
-        version: (*version).to_owned(),
         ranks: ranks.parse().map_err(|_| wrong())?,
         source: source.trim_matches('"').to_owned(),
         points,
@@ -253,8 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn every_name_has_a_default() {
+    fn every_entry_has_one_source_and_a_range_with_sense_and_every_name_a_default() {
         let priors = Priors::builtin().unwrap();
+        for entry in &priors.entries {
+            let sources = [&entry.published, &entry.assumed];
+            assert_eq!(sources.into_iter().flatten().count(), 1, "{}", entry.name);
+            entry.prior().check().unwrap();
+        }
         for name in priors.names() {
             assert!(priors.get(&name, None, "none", "").is_some(), "{name}");
         }

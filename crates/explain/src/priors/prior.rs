@@ -146,8 +146,6 @@ pub struct PublishedCurve {
     pub path: PublishedPath,
     /// Whose kernel: `nccl`, `vllm` or `trtllm`, which is FlashInfer's too.
     pub kernel: String,
-    /// Its version.
-    pub version: String,
     /// Number of GPUs.
     pub ranks: u32,
     /// Who measured it.

@@ -3,6 +3,8 @@
 //! York's fit (York et al., Am. J. Phys. 72, 367, 2004, with errors that do not go together), which is Deming's where the errors
 //! of all points are in one ratio. A plain regression would read the slope too low, because the time of a collective is measured, too.
 
+use crate::range::count;
+
 /// A point with the standard errors of its coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
@@ -57,8 +59,7 @@ pub(super) fn fit(points: &[Point]) -> Option<Line> {
 
 /// The slope of a regression that takes x as exact and all points alike, to begin with.
 fn plain(points: &[Point]) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "arms are few")]
-    let n = points.len() as f64;
+    let n = count(points.len() as u64);
     let mean = |of: fn(&Point) -> f64| points.iter().map(of).sum::<f64>() / n;
     let (x, y) = (mean(|of| of.x), mean(|of| of.y));
     let over: f64 = points.iter().map(|of| (of.x - x) * (of.y - y)).sum();

@@ -8,7 +8,7 @@ use super::result::{
     Ablation, Arm, ArmSummary, Change, DelayControl, Launch, Slope, SlopeFit, SlopeVerdict,
     Undecided,
 };
-use crate::range::Range;
+use crate::range::{Range, count};
 
 /// Fewer launches than this show no spread between launches.
 pub const FEWEST: usize = 3;
@@ -83,10 +83,9 @@ impl<'a> Measured<'a> {
         let (mut us, mut ms) = (Vec::new(), Vec::new());
         for launch in arm.launches.iter().filter(|of: &&Launch| !of.is_late()) {
             let collective = launch.collective_us.as_ref().and_then(timed);
-            let Some((step, deviation)) = timed(&launch.step_ms) else {
-                continue;
-            };
-            if let Some(collective) = collective {
+            if let (Some(collective), Some((step, deviation))) =
+                (collective, timed(&launch.step_ms))
+            {
                 us.push(collective);
                 // A step that a busy machine played longer than it is, is known no better than that.
                 ms.push((step, deviation.hypot(launch.late_ms.unwrap_or(0.0))));
@@ -94,20 +93,10 @@ impl<'a> Measured<'a> {
         }
         Self { arm, us, ms }
     }
-
-    fn is_point(&self) -> bool {
-        let points = [Change::Baseline, Change::Link, Change::Delay];
-        points.contains(&self.arm.change)
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "arms and launches are few")]
-fn count(n: usize) -> f64 {
-    n as f64
 }
 
 fn mean(of: &Timed) -> f64 {
-    of.iter().map(|(value, _)| value).sum::<f64>() / count(of.len())
+    of.iter().map(|(value, _)| value).sum::<f64>() / count(of.len() as u64)
 }
 
 /// The relative standard deviation of launches over their arms' means, and its degrees of freedom; never less than what each launch
@@ -120,8 +109,8 @@ fn pooled<'a>(arms: impl Iterator<Item = &'a Timed>) -> (f64, f64) {
             squares += (value / mean - 1.0).powi(2);
             within += (deviation / value).powi(2);
         }
-        degrees += count(arm.len()) - 1.0;
-        all += count(arm.len());
+        degrees += count(arm.len() as u64) - 1.0;
+        all += count(arm.len() as u64);
     }
     // Without degrees of freedom there are no squares either.
     let (between, within) = (
@@ -150,7 +139,7 @@ impl<'a> Fitted<'a> {
         let (us, degrees) = pooled(arms.iter().map(|arm| &arm.us));
         let (ms, _) = pooled(arms.iter().map(|arm| &arm.ms));
         let point = |arm: &&Measured<'_>| {
-            let root = count(arm.ms.len()).sqrt();
+            let root = count(arm.ms.len() as u64).sqrt();
             let (x, y) = (mean(&arm.us), mean(&arm.ms));
             Point {
                 x,
@@ -280,7 +269,7 @@ pub fn slope(ablation: &Ablation) -> Slope {
     let few = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let range = |of: &Timed| {
         let (spread, degrees) = pooled(std::iter::once(of));
-        let (value, root) = (mean(of), count(of.len()).sqrt());
+        let (value, root) = (mean(of), count(of.len() as u64).sqrt());
         let known = Known {
             value,
             error: value * spread / root,
@@ -321,7 +310,8 @@ fn no_line(ablation: &Ablation, measured: &[Measured<'_>]) -> Undecided {
     if ablation.planned == 0 {
         return Undecided::NothingPlanned;
     }
-    let points = measured.iter().filter(|of| of.is_point());
+    let points = measured.iter();
+    let points = points.filter(|of| of.arm.change != Change::Other);
     let usable = points.clone().filter(|of| of.ms.len() >= FEWEST).count();
     Undecided::FewArms {
         usable,

@@ -6,6 +6,7 @@
 use super::value::{CallFile, CallTrouble, CallValue};
 use crate::error::ImportError;
 use crate::links::TroubleKind;
+use crate::number::float;
 use crate::row::named;
 use record::calls::Series;
 use record::{BufferPlacement, CallMode, CollectiveKind, CollectivePoint, ElementType};
@@ -307,26 +308,18 @@ fn is_flat(kind: CollectiveKind) -> bool {
 }
 
 /// The algorithm bandwidth that size and time make, GB/s, where the row says another: another time, unit or row.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "messages are far below 2^53 bytes"
-)]
 fn other_bandwidth(size: u64, measured: Measured) -> Option<f64> {
     let (algorithm, _) = measured.bandwidths?;
-    let own = size as f64 / (measured.us * 1e3);
+    let own = float(size) / (measured.us * 1e3);
     ((algorithm - own).abs() > OFF * own + 0.01).then_some(own)
 }
 
 /// The time in us: from 10 s on nccl-tests prints two digits of it and more of the bandwidth. Source: getFloatStr in src/util.cu.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "messages are far below 2^53 bytes"
-)]
 fn better_time(size: u64, measured: Measured) -> f64 {
     let told = measured.bandwidths.filter(|_| measured.us >= 1e7);
     let told = told.filter(|(algorithm, _)| *algorithm >= 0.1);
     told.map_or(measured.us, |(algorithm, _)| {
-        size as f64 / (algorithm * 1e3)
+        float(size) / (algorithm * 1e3)
     })
 }
 

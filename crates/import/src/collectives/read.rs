@@ -51,11 +51,9 @@ fn of_text(
 ) -> Result<CallFile, ImportError> {
     // A journal is JSON in its first line.
     let value = parse(text).or_else(|| text.lines().next().and_then(parse));
-    if let Some(map) = value.as_ref().and_then(Value::as_object)
-        && map.contains_key("results")
-        && map.contains_key("config")
-    {
-        return nccl_json::file(map, origin, asked);
+    let has = |of: &Value, key: &str| of.get(key).is_some();
+    if let Some(of) = value.filter(|of| has(of, "results") && has(of, "config")) {
+        return nccl_json::file(&of, origin, asked);
     }
     if csv::is_one(text) {
         return csv::file(text, origin);

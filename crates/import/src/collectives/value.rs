@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
 use crate::links::TroubleKind;
+use crate::number::float;
 use record::calls::Series;
 use record::quantity::{TimeSource, is_above_zero};
 use record::unit::ByteCount;
@@ -252,13 +253,9 @@ const FASTEST_BUS_GB_PER_S: f64 = 2000.0;
 
 impl CallValue {
     /// Refuses a time that cannot be one in microseconds, in a table that people make; `key` says where it stands.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "messages are far below 2^53 bytes"
-    )]
     pub(super) fn plausible(self, origin: &str, key: &str) -> Result<Self, ImportError> {
         let Series { kind, ranks, .. } = self.series;
-        let bytes = self.bytes_per_rank as f64 * f64::from(kind.parts(ranks));
+        let bytes = float(self.bytes_per_rank) * f64::from(kind.parts(ranks));
         let bus = bytes / (self.us * 1e3) * CollectivePoint::bus_factor(kind, ranks);
         if (SHORTEST_US..=LONGEST_US).contains(&self.us) && bus <= FASTEST_BUS_GB_PER_S {
             return Ok(self);

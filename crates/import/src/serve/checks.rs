@@ -4,7 +4,8 @@
 
 use super::finding::Finding;
 use super::latency::Latency;
-use super::result::{ServeFormat, ServeResult, ServeRun, float};
+use super::result::{ServeFormat, ServeResult, ServeRun};
+use crate::number::float;
 use record::metric::step_class;
 
 /// A check; `None` where nothing is wrong or the figures that it needs are missing.
@@ -188,23 +189,15 @@ fn fewer_output_tokens(result: &ServeResult) -> Option<Finding> {
 }
 
 fn output_rate(result: &ServeResult) -> Option<Finding> {
-    let own = result.run.output_tokens.map(float)? / result.run.duration_s;
-    rate(
-        result,
-        "output tokens/s",
-        result.said.output_tokens_per_s?,
-        own,
-    )
+    let said = result.said.output_tokens_per_s?;
+    let own = float(result.run.output_tokens?) / result.run.duration_s;
+    rate(result, "output tokens/s", said, own)
 }
 
 fn total_rate(result: &ServeResult) -> Option<Finding> {
+    let said = result.said.total_tokens_per_s?;
     let all = result.run.input_tokens? + result.run.output_tokens?;
-    rate(
-        result,
-        "tokens/s",
-        result.said.total_tokens_per_s?,
-        float(all) / result.run.duration_s,
-    )
+    rate(result, "tokens/s", said, float(all) / result.run.duration_s)
 }
 
 fn rate(result: &ServeResult, figure: &str, said: f64, own: f64) -> Option<Finding> {
@@ -247,10 +240,9 @@ fn times_disagree(result: &ServeResult) -> Option<Finding> {
     }
     let each = result.output_each().filter(|each| *each > 1.0)?;
     let tokens = mean(Latency::Tpot, result.said.tpot_ms)? * (each - 1.0);
-    let tolerance = if run.fixed_output == Some(true) {
-        SAME_LENGTH
-    } else {
-        MANY_LENGTHS
+    let tolerance = match run.fixed_output {
+        Some(true) => SAME_LENGTH,
+        _ => MANY_LENGTHS,
     };
     match ttft {
         Some(ttft) if !is_near(ttft + tokens, latency_ms, tolerance) => disagree(ttft + tokens),
@@ -266,11 +258,11 @@ fn times_disagree(result: &ServeResult) -> Option<Finding> {
 fn beyond_run(result: &ServeResult) -> Option<Finding> {
     let run = &result.run;
     // Ours knows the instants of each request, and is checked against them.
-    let longest = |run: &ServeRun| run.e2el_ms.map(|of| ("e2el", of.max.unwrap_or(of.mean)));
-    let (time, ms) = longest(run)
+    let longest = run.e2el_ms.map(|of| ("e2el", of.max.unwrap_or(of.mean)));
+    let both = longest
         .into_iter()
-        .chain(result.said.ttft_ms.map(|ms| ("ttft", ms)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        .chain(result.said.ttft_ms.map(|ms| ("ttft", ms)));
+    let (time, ms) = both.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other_ms = run.duration_s * 1e3;
     let is_beyond = run.format != ServeFormat::Tplens
         && ms > other_ms * (1.0 + ROUNDED + result.duration_off());
@@ -298,10 +290,8 @@ fn above_most(result: &ServeResult) -> Option<Finding> {
 /// A first token that comes in far less than a step: it waits for one at least.
 fn early_first_token(result: &ServeResult) -> Option<Finding> {
     let run = &result.run;
-    let ms = result
-        .said
-        .ttft_ms
-        .or_else(|| run.ttft_ms.map(|first| first.mean))?;
+    let first = run.ttft_ms.map(|first| first.mean);
+    let ms = result.said.ttft_ms.or(first)?;
     let each = result.output_each().filter(|each| *each >= 2.0);
     let by_latency = run
         .e2el_ms

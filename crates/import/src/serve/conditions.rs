@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::host::Host;
+use crate::number::counted;
 use record::control;
 use record::{Record, Serve, ServeLoad};
 
@@ -155,9 +156,10 @@ impl Conditions {
                 .is_some_and(|name| !name.starts_with("random") || !has_one_length),
             dataset,
             // Some tools write -1 for none.
-            seed: map
-                .get("seed")
-                .and_then(|seed| seed.as_u64().or_else(|| whole(seed.as_f64()?))),
+            seed: map.get("seed").and_then(|seed| {
+                let whole = || seed.as_f64().filter(|seed| seed.fract() == 0.0);
+                seed.as_u64().or_else(|| counted(whole()?))
+            }),
             flags: flags.collect(),
             drafted: drafted(map),
             ..Self::default()
@@ -181,15 +183,6 @@ fn drafted(map: &Map<String, Value>) -> Option<String> {
     let algorithm = server.and_then(|server| told(server.get("speculative_algorithm")?));
     let algorithm = algorithm.map(|of| format!("speculative_algorithm = {of}"));
     algorithm.into_iter().chain(counts).next()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a whole number of zero or more below 2^53"
-)]
-fn whole(number: f64) -> Option<u64> {
-    ((0.0..9e15).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }
 
 /// A value in words; `None` for one that is not there, or is no single value.

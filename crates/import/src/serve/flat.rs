@@ -11,17 +11,15 @@ use super::keys::Field as F;
 use super::latency::{Latency, Statistic};
 use super::lists::{self, Lists};
 use super::numbers::{AGREE, Numbers, figures};
-use super::result::{Asked, SAME, Said, ServeFormat, ServeResult, ServeRun, Spread, float};
+use super::result::{Asked, SAME, Said, ServeFormat, ServeResult, ServeRun, Spread};
 use crate::error::ImportError;
+use crate::number::{counted, float};
 
 /// The key with the version of the program, in a file in vLLM's form that is ours.
 pub const VLLM_MADE_BY: &str = "tplens_version";
 
 /// The key with the reasons why times are the client's own, in a file in vLLM's form that is ours.
 pub const VLLM_INVALID: &str = "tplens_invalid";
-
-/// More tokens than any run has.
-const MOST_TOKENS: u64 = 1 << 53;
 
 /// How far TTFT + TPOT x (output tokens - 1) may lie from the latency, to say that all three are of a stream.
 const STREAMED: f64 = 0.1;
@@ -198,10 +196,9 @@ impl Reading<'_> {
             requests: std::mem::take(&mut self.lists.requests),
             clocked: self.lists.clocked,
             ours: self.map.contains_key(VLLM_MADE_BY),
-            duration_off_s: if is_client {
-                0.0
-            } else {
-                self.numbers.duration_off_s
+            duration_off_s: match is_client {
+                true => 0.0,
+                false => self.numbers.duration_off_s,
             },
             findings,
             unused: std::mem::take(&mut self.numbers.unused),
@@ -212,59 +209,35 @@ impl Reading<'_> {
     fn is_fixed(&self) -> bool {
         let is_random =
             text(self.map, "dataset_name").is_none_or(|name| name.starts_with("random"));
-        let fixed_at = if self.format == ServeFormat::Sglang {
-            1.0
-        } else {
-            0.0
+        let fixed_at = match self.format {
+            ServeFormat::Sglang => 1.0,
+            _ => 0.0,
         };
-        is_random
-            && self
-                .numbers
-                .get(F::RangeRatio)
-                .is_none_or(|ratio| (ratio - fixed_at).abs() < 1e-9)
+        let ratio = self.numbers.get(F::RangeRatio).unwrap_or(fixed_at);
+        is_random && (ratio - fixed_at).abs() < 1e-9
     }
 
     /// Requests that failed; vLLM before 0.12 does not count them: there it is what was sent and did not complete.
     fn failed(&self) -> Option<u64> {
-        let counted = self.numbers.count(F::Completed);
-        let less = || self.numbers.count(F::Sent)?.checked_sub(counted?);
-        self.numbers
-            .count(F::Failed)
-            .or_else(less)
-            .or_else(|| lists::failed(self.map))
+        let count = |field| self.numbers.count(field);
+        let less = || count(F::Sent)?.checked_sub(count(F::Completed)?);
+        let told = count(F::Failed).or_else(less);
+        told.or_else(|| lists::failed(self.map))
     }
 
     /// Tokens of all requests that succeeded: the total, or one request's times their number, or the rate times the duration.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a product of numbers above zero"
-    )]
     fn tokens(&self, [total, each, rate]: [F; 3]) -> Option<u64> {
-        let by_each = || Some((self.numbers.get(each)? * float(self.completed)).round() as u64);
-        let by_rate = || Some((self.numbers.get(rate)? * self.duration_s).round() as u64);
-        self.numbers
-            .count(total)
-            .or_else(by_each)
-            .or_else(by_rate)
-            // More is no count, and a sum of two must not overflow.
-            .filter(|tokens| (1..MOST_TOKENS).contains(tokens))
+        let by_each = || counted(self.numbers.get(each)? * float(self.completed));
+        let by_rate = || counted(self.numbers.get(rate)? * self.duration_s);
+        let tokens = self.numbers.count(total).or_else(by_each).or_else(by_rate);
+        tokens.filter(|tokens| *tokens > 0)
     }
 
     /// Whether every request gave as many output tokens; no request gives more than asked for, so that all of them say it.
     fn fixed_output(&self, came: Option<u64>, asked: Option<u64>) -> Option<bool> {
-        let listed = self
-            .lists
-            .requests
-            .first()
-            .and_then(|one| one.output_tokens);
-        if let Some(first) = listed {
-            return Some(
-                self.lists
-                    .requests
-                    .iter()
-                    .all(|one| one.output_tokens == Some(first)),
-            );
+        let mut listed = self.lists.requests.iter().map(|one| one.output_tokens);
+        if let Some(first @ Some(_)) = listed.next() {
+            return Some(listed.all(|other| other == first));
         }
         let all = asked.and_then(|asked| asked.checked_mul(self.completed));
         let is_all = self.numbers.get(F::MaxTokens).is_some() && came.is_some() && came == all;

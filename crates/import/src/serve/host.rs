@@ -67,12 +67,10 @@ impl Host {
 
     /// Whether the name is one that the machine has itself.
     fn is_own_name(&self) -> bool {
-        !self.in_url && !self.is_address() && !self.is_container()
-    }
-
-    /// Docker names a container by the first twelve digits of its id.
-    fn is_container(&self) -> bool {
-        self.name.len() == 12 && self.name.bytes().all(|byte| byte.is_ascii_hexdigit())
+        // Docker names a container by the first twelve digits of its id.
+        let is_hex = self.name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_container = is_hex && self.name.len() == 12;
+        !self.in_url && !self.is_address() && !is_container
     }
 }
 

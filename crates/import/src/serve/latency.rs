@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::number::counted;
+
 use record::metric::{e2el, itl, tpot, ttft};
 use record::{Distribution, ServeRequest};
 use stats::{distribution, distribution_pooled};
@@ -34,11 +36,6 @@ impl Statistic {
     pub(super) const MEDIAN: Self = Self::Percentile(500);
 
     /// By its name: `mean`, `median`, `min`, `max`, `p99` or `p99.9`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "0 to 1000"
-    )]
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "mean" => Self::Mean,
@@ -47,11 +44,8 @@ impl Statistic {
             "max" => Self::Max,
             _ => {
                 let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
-                Self::Percentile(
-                    (0.0..=100.0)
-                        .contains(&percent)
-                        .then_some((percent * 10.0).round() as u16)?,
-                )
+                let tenths = counted(percent * 10.0).filter(|tenths| *tenths <= 1000)?;
+                Self::Percentile(tenths.try_into().ok()?)
             }
         })
     }

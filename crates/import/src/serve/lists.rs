@@ -43,14 +43,8 @@ fn detailed(map: &Map<String, Value>) -> Option<Lists> {
     let n = ttfts.len();
     let fitting = |key: &str| list(key).filter(|list| list.len() == n);
     let errors = list("errors");
-    if [
-        itls.len(),
-        tokens.len(),
-        errors.map_or(n, |errors| errors.len()),
-    ]
-    .iter()
-    .any(|len| *len != n)
-    {
+    let all = [Some(itls), Some(tokens), errors];
+    if all.into_iter().flatten().any(|list| list.len() != n) {
         return None;
     }
     let starts: Option<Vec<f64>> =
@@ -107,15 +101,13 @@ fn chunks(sent_ms: f64, ttft: Option<f64>, gaps: &[f64]) -> Vec<f64> {
 /// The latencies that vLLM 0.33 keeps without `--save-detailed`, zero for failed requests.
 fn latencies(map: &Map<String, Value>) -> Option<Lists> {
     let list = map.get("latencies")?.as_array()?;
-    let requests = list
-        .iter()
-        .filter_map(ms)
-        .filter(|latency| *latency > 0.0)
-        .map(|latency| ServeRequest {
-            ended_ms: latency,
-            ..ServeRequest::default()
-        })
-        .collect();
+    let latencies = list.iter().filter_map(ms);
+    let succeeded = latencies.filter(|latency| *latency > 0.0);
+    let request = |ended_ms| ServeRequest {
+        ended_ms,
+        ..ServeRequest::default()
+    };
+    let requests = succeeded.map(request).collect();
     Some(Lists {
         requests,
         clocked: false,

@@ -9,7 +9,8 @@ use super::conditions::TEXTS;
 use super::finding::Finding;
 use super::keys::{Field, LISTS, meaning};
 use super::latency::{Latency, Statistic};
-use super::result::{ServeFormat, ServeRun, float};
+use super::result::{ServeFormat, ServeRun};
+use crate::number::{counted, float};
 use record::control;
 
 /// So far may two keys of one number lie apart.
@@ -58,19 +59,12 @@ impl Numbers {
     }
 
     fn put(&mut self, field: Field, scale: f64, key: String, value: &Value) {
+        // Requests without a rate come at `inf`; no other number may be.
         let number = match value {
-            Value::String(text)
-                if field == Field::RequestRate && matches!(text.as_str(), "inf" | "Infinity") =>
-            {
-                Some(f64::INFINITY)
-            }
-            Value::String(text) => text
-                .trim()
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite()),
+            Value::String(text) => text.trim().parse::<f64>().ok(),
             other => other.as_f64(),
         };
+        let number = number.filter(|of| of.is_finite() || field == Field::RequestRate);
         let least = |number: &f64| match field {
             Field::Time(..) | Field::Duration => *number > 0.0,
             _ => *number >= 0.0 && number.is_sign_positive(),
@@ -113,15 +107,8 @@ impl Numbers {
     }
 
     /// A whole number.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "zero or more, and below 2^53"
-    )]
     pub(super) fn count(&self, field: Field) -> Option<u64> {
-        self.get(field)
-            .filter(|number| *number < 9e15)
-            .map(|number| number.round() as u64)
+        self.get(field).and_then(counted)
     }
 
     /// A statistic of a metric, ms.
@@ -159,43 +146,24 @@ pub(super) fn figures(numbers: &Numbers, run: &ServeRun) -> Vec<Finding> {
     let off = AGREE + numbers.duration_off_s / run.duration_s;
     let each = |total: Option<u64>| total.map(|total| float(total) / float(run.completed.max(1)));
     let per_s = |total: Option<u64>| total.map(|total| float(total) / run.duration_s);
-    let counted = numbers
+    let both = numbers
         .get(Field::Completed)
         .and(numbers.get(Field::Failed))
         .and(run.failed);
-    let sent = counted
+    let sent = both
         .filter(|_| run.format == ServeFormat::Summary)
         .map(|failed| float(failed) + float(run.completed));
+    let (rate, input, output) = (run.requests_per_s, run.input_tokens, run.output_tokens);
     let pairs = [
-        (
-            "requests_per_s",
-            Field::RequestsPerS,
-            Some(run.requests_per_s),
-            off,
-        ),
+        ("requests_per_s", Field::RequestsPerS, Some(rate), off),
         ("requests sent", Field::Sent, sent, 0.0),
-        (
-            "output tokens each",
-            Field::OutputEach,
-            each(run.output_tokens),
-            off,
-        ),
-        (
-            "prompt tokens each",
-            Field::InputEach,
-            each(run.input_tokens),
-            off,
-        ),
-        (
-            "prompt tokens/s",
-            Field::InputPerS,
-            per_s(run.input_tokens),
-            off,
-        ),
+        ("output tokens each", Field::OutputEach, each(output), off),
+        ("prompt tokens each", Field::InputEach, each(input), off),
+        ("prompt tokens/s", Field::InputPerS, per_s(input), off),
     ];
-    let told = pairs
-        .into_iter()
-        .filter_map(|(name, field, own, off)| Some((name, numbers.get(field)?, own?, off)));
+    let pairs = pairs.into_iter();
+    let told =
+        pairs.filter_map(|(name, field, own, off)| Some((name, numbers.get(field)?, own?, off)));
     let other = told.filter(|(_, said, own, off)| (said - own).abs() > off * own + 0.005);
     let other = other.map(|(name, said, own, _)| Finding::FiguresDiffer {
         figure: name.to_owned(),

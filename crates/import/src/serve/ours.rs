@@ -86,14 +86,12 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
 /// Why a record has no summary: a run that went to its end lacks one only where nothing completed.
 fn without_summary(requests: &[ServeRequest]) -> String {
     let all = requests.len();
-    let completed = requests.iter().filter(|one| one.error.is_none()).count();
-    if completed == 0 {
-        format!("has no summary after {all} requests, of which none completed; run it again")
-    } else {
-        format!(
+    match requests.iter().filter(|one| one.error.is_none()).count() {
+        0 => format!("has no summary after {all} requests, of which none completed; run it again"),
+        completed => format!(
             "has no summary after {all} requests: it was broken off when {completed} had completed; run it again, or read them with \
              tplens serve show"
-        )
+        ),
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::conditions::Conditions;
 use super::finding::Finding;
 use super::latency::Latency;
+use crate::number::float;
 use record::ServeRequest;
 use stats::Interval;
 
@@ -263,10 +264,4 @@ pub struct Spread {
     pub p90: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
-}
-
-/// A count as a number.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-pub(super) fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -19,7 +19,9 @@ pub(super) fn next(advice: &[Advice], steps: &[NextStep], measure: bool) -> Vec<
 pub(super) fn step(of: &NextStep) -> Next {
     let brings = of.after_ms.map_or_else(String::new, |after| {
         let now = of.now_ms;
-        format!(": communication's interval from {now:.1} to {after:.1} ms")
+        format!(
+            ": narrows the interval of communication from {now:.1} ms wide to {after:.1} ms wide"
+        )
     });
     Next {
         text: format!("{} ({}){brings}.", measure(of.measure), takes(of.minutes)),
@@ -48,8 +50,8 @@ pub(super) fn advised(of: &Advice) -> Next {
 
 fn effect(of: &Effect) -> String {
     match of.at_most {
-        true => format!(": at most {:.2}x TP1", of.times.high),
-        false => format!(": about {} TP1", times(&of.times)),
+        true => format!(": at most {:.2}x TP1 while decoding", of.times.high),
+        false => format!(": about {} TP1 while decoding", times(&of.times)),
     }
 }
 
@@ -93,7 +95,10 @@ fn rule(of: &Rule) -> String {
             false => "Check ACS and the IOMMU",
         }
         .to_owned(),
-        Rule::MigWithoutPeers => "Use whole GPUs: MIG instances cannot reach each other".to_owned(),
+        Rule::MigWithoutPeers => {
+            "Use whole GPUs, as MIG instances cannot reach each other (tplens p2p checks that)"
+                .to_owned()
+        }
         Rule::CustomAllReduceByFlag => "Drop --disable-custom-all-reduce".to_owned(),
         Rule::NothingToGain => "Leave the links as they are".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use ::explain::{
     Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, NoSubstitute,
-    Outcome, PeerState, WhatIf,
+    Outcome, PeerState, StepFrom, WhatIf,
 };
 use record::unit::ByteCount;
 use view::{Block, Document, Section, Tone};
@@ -36,8 +36,14 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             document.next = advice::next(advice, next, !attribution.is_measured());
             let of_one = (attribution.from, attribution.step_of_one);
             let of_several = (attribution.tp, attribution.step_of_several);
+            let heading = match attribution.step_from {
+                StepFrom::Latency => {
+                    "A decode step, worked out from latencies by an assumed prefill"
+                }
+                StepFrom::DecodeGap | StepFrom::Tpot => "A decode step",
+            };
             document.sections.push(Section::new(
-                "A decode step",
+                heading,
                 vec![step(of_one, &attribution.bars, of_several)],
             ));
             let bars = attribution.bars.iter().chain(&attribution.communication);
@@ -78,8 +84,8 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
     let ideal = attribution.bar(Cause::Ideal).map_or(0.0, |bar| bar.ms.mid);
     let lost = attribution.step_of_several.mid - ideal;
     let digits = decimals(attribution.step_of_several.mid);
-    let decoding = match (gain / steps - 1.0).abs() > 0.05 {
-        true => format!(" ({steps:.2}x while decoding)"),
+    let decoding = match (gain / steps - 1.0).abs() > 0.01 {
+        true => format!(" (decode only: {steps:.2}x)"),
         false => String::new(),
     };
     let slower = if steps <= 1.0 { ", NOT faster" } else { "" };
@@ -103,6 +109,11 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
             .map(|sent| format!("At TP{from} it takes {} ms.", range(&sent, digits))),
     );
     answer.extend(normal(inputs, attribution, digits));
+    let unexplained = attribution.bar(Cause::Unexplained).map(|bar| bar.ms.mid);
+    answer.extend(unexplained.filter(|ms| format!("{ms:.digits$}").starts_with('-') && *ms < 0.0).map(|ms| {
+        let over = -ms;
+        format!("Unexplained is below zero: the parts add up to {over:.digits$} ms more than was measured.")
+    }));
     answer
 }
 
@@ -199,7 +210,7 @@ fn speed_ups(of: &Attribution) -> Block {
     ranges(
         [&over, "times, median (5% to 95%)"],
         &[
-            ("a decode step", Some(&of.speed_up)),
+            ("decode only", Some(&of.speed_up)),
             ("if links were free", Some(&of.free_links)),
             ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
             ("both: possible at this batch", of.possible.as_ref()),
@@ -246,7 +257,7 @@ fn asked(of: &WhatIf) -> String {
         None => String::new(),
     };
     format!(
-        "With {}: a step of {step} ms, {factor} TP1{bound}{simulated}.",
+        "With {}: a decode step of {step} ms, {factor} that of TP1{bound}{simulated}.",
         of.asked
     )
 }

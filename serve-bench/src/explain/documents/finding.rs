@@ -15,28 +15,14 @@ const SHOWN: usize = 6;
 
 /// The findings that lower a grade or refuse, one line a kind, and the section of all others.
 pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
-    let mut kinds: Vec<(&Finding, Vec<&str>)> = Vec::new();
-    for finding in findings {
-        let run = run(finding);
-        let is_known = kinds.iter().any(|(first, _)| *first == finding);
-        let same = |first: &Finding| first.code() == finding.code() && !is_single(first);
-        match kinds.iter_mut().find(|(first, _)| same(first)) {
-            _ if is_known => {}
-            Some((_, runs)) => runs.extend(run),
-            None => kinds.push((finding, run.into_iter().collect())),
-        }
-    }
-    let item = |(finding, runs): &(&Finding, Vec<&str>)| {
-        let of = match runs.is_empty() {
-            true => String::new(),
-            false => format!("{}: ", runs.join(", ")),
-        };
+    let kinds = by_words(findings);
+    let item = |(finding, text): &(&Finding, String)| {
         let tone = match is_weighty(finding) {
             true if finding.refuses() => Tone::Bad,
             true => Tone::Warning,
             false => Tone::Open,
         };
-        Item::of(tone, format!("{of}{}", words(finding))).coded(finding.code())
+        Item::of(tone, text.clone()).coded(finding.code())
     };
     let (weighty, notes): (Vec<_>, Vec<_>) =
         kinds.iter().partition(|(finding, _)| is_weighty(finding));
@@ -59,6 +45,25 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
     )
 }
 
+/// The findings with their lines, one for all runs of which it says the same.
+fn by_words(findings: &[Finding]) -> Vec<(&Finding, String)> {
+    let mut lines: Vec<(&Finding, String, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let (line, run) = (words(finding), run(finding));
+        match lines.iter_mut().find(|(_, known, _)| *known == line) {
+            Some((_, _, runs)) => runs.extend(run.filter(|run| !runs.contains(run))),
+            None => lines.push((finding, line, run.into_iter().collect())),
+        }
+    }
+    let named = lines
+        .into_iter()
+        .map(|(first, line, runs)| match runs.as_slice() {
+            [] => (first, line),
+            runs => (first, format!("{}: {line}", runs.join(", "))),
+        });
+    named.collect()
+}
+
 /// Whether a finding stands on the screen: it refuses, lowers a grade, or says that nothing of a curve that was given counts.
 fn is_weighty(finding: &Finding) -> bool {
     let is_whole = matches!(finding, Finding::CurveLeftOut { points, of } if points == of);
@@ -77,28 +82,28 @@ pub(super) fn refused(
         .find(|of| matches!(of, Finding::PrefillInSteps { share, .. } if *share > MOSTLY));
     let told = prompts.map(|of| format!("Prompts set these times, not a link: {}", words(of)));
     document.answer.extend(told);
-    if let Some(first) = refusal.reasons.first() {
-        document.answer.push(format!("No answer: {}", words(first)));
-        let todo = codes::todo(first.code()).into_iter();
+    let first = refusal.reasons.first().map(Finding::code);
+    let (of_kind, others): (Vec<&Finding>, Vec<&Finding>) = refusal
+        .reasons
+        .iter()
+        .partition(|of| Some(of.code()) == first);
+    if let Some(code) = first {
+        let told: Vec<String> = of_kind.into_iter().map(words).collect();
+        let told = format!("No answer: {}", told.join(" "));
+        document.answer.push(told);
+        let todo = codes::todo(code).into_iter();
         document.next = todo.map(|todo| Next::plain(raised(&todo))).collect();
     }
-    let others = refusal.reasons.iter().skip(1);
     let beside = findings.iter().filter(|of| !refusal.reasons.contains(of));
-    let all: Vec<Finding> = others.chain(beside).cloned().collect();
+    let all: Vec<Finding> = others.into_iter().chain(beside).cloned().collect();
     let (shown, notes) = grouped(&all);
     document.findings = shown;
     notes
 }
 
-/// Kinds of which each one stands by itself.
-fn is_single(finding: &Finding) -> bool {
-    run(finding).is_none() || matches!(finding, Finding::FileDoubtful { .. })
-}
-
 fn run(finding: &Finding) -> Option<&str> {
     match finding {
-        Finding::RequestsFailed { run, .. }
-        | Finding::OpenLoop { run, .. }
+        Finding::OpenLoop { run, .. }
         | Finding::InFlightOff { run, .. }
         | Finding::SeveralTokens { run, .. }
         | Finding::PrefillInSteps { run, .. }
@@ -123,7 +128,7 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// The line of a finding, without the run that it is of.
+/// The line of a finding, without the run that several may share.
 pub(super) fn words(finding: &Finding) -> String {
     match finding {
         Finding::ModelDiffers { names } => format!("different models: {}.", names.join(", ")),
@@ -133,7 +138,9 @@ pub(super) fn words(finding: &Finding) -> String {
                 numbers(in_flight)
             )
         }
-        Finding::RequestsFailed { failed, of, .. } => format!("{failed} of {of} requests failed."),
+        Finding::RequestsFailed { run, failed, of } => {
+            format!("{failed} of {of} requests of {run} failed.")
+        }
         Finding::SimulatedMixed { origins } => {
             format!(
                 "measured and simulated files are mixed: {}.",

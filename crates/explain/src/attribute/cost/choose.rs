@@ -35,16 +35,6 @@ impl Curves {
             .or_else(|| Self::published(inputs, eager, deck, Knob::Transfer))
     }
 
-    /// What was published for the messages of a prefill, where this box's curve is too short for them; `None` where nothing was.
-    /// They are so large that the mode of a call does not matter.
-    pub(crate) fn of_prefill(inputs: &Inputs, deck: &mut Deck) -> Option<Self> {
-        let published = Self::published(inputs, false, deck, Knob::TransferOfPrefill)?;
-        Some(Self {
-            mode: None,
-            ..published
-        })
-    }
-
     fn own(
         inputs: &Inputs,
         eager: bool,
@@ -140,7 +130,12 @@ impl Curves {
     }
 
     /// `knob` is that of the factor from that box to this one.
-    fn published(inputs: &Inputs, eager: bool, deck: &mut Deck, knob: Knob) -> Option<Self> {
+    pub(super) fn published(
+        inputs: &Inputs,
+        eager: bool,
+        deck: &mut Deck,
+        knob: Knob,
+    ) -> Option<Self> {
         let curves = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
         let of = |path| curves.iter().copied().find(|curve| curve.path == path);
         let state = inputs.peer_state();

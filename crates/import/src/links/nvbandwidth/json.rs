@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::matrix::{Matrix, trouble};
 use crate::error::ImportError;
 use crate::links::value::{LinkFacts, LinkFile, TroubleKind};
+use crate::source::unused;
 use record::control::replaced;
 
 /// The key that holds everything.
@@ -44,36 +45,22 @@ pub(in crate::links) fn file(text: &str, origin: &str) -> Result<LinkFile, Impor
     let value = serde_json::Deserializer::from_str(json)
         .into_iter::<Value>()
         .next()
-        .and_then(Result::ok);
-    let root = value
-        .as_ref()
-        .and_then(|value| value.get(TITLE))
-        .and_then(Value::as_object)
-        .ok_or_else(|| {
-            let lines = json.lines().count();
-            ImportError::unusable(origin, format!("begins as nvbandwidth's JSON and is cut off or broken, {lines} lines in; give its whole output"))
-        })?;
-    let mut file = head(root, origin);
-    let tests = root
-        .get("testcases")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
+        .and_then(Result::ok)
         .unwrap_or_default();
-    let of_status = |test: &Value| {
-        let is_error = test.get("status").and_then(Value::as_str) == Some("Error");
-        is_error.then(|| test.get("name")?.as_str().map(replaced))?
-    };
-    let failed: BTreeSet<String> = tests.iter().filter_map(of_status).collect();
-    for test in tests {
-        match test.as_object() {
-            Some(test) => add_test(&mut file, test, &failed),
-            None => trouble(
-                &mut file,
-                TroubleKind::File,
-                None,
-                "an entry of `testcases` is no object",
-            ),
-        }
+    let root = &value[TITLE];
+    if !root.is_object() {
+        let lines = json.lines().count();
+        let why = format!(
+            "begins as nvbandwidth's JSON and is cut off or broken, {lines} lines in; give its whole output"
+        );
+        return Err(ImportError::unusable(origin, why));
+    }
+    let mut file = head(root, origin);
+    let tests = || root["testcases"].as_array().into_iter().flatten();
+    let of_error = tests().filter(|test| test["status"] == "Error");
+    let failed: BTreeSet<String> = of_error.filter_map(|test| text_of(test, "name")).collect();
+    for test in tests() {
+        add_test(&mut file, test, &failed);
     }
     if let Some(error) = text_of(root, "error") {
         let words = format!("nvbandwidth stopped: {error}");
@@ -86,14 +73,10 @@ pub(in crate::links) fn file(text: &str, origin: &str) -> Result<LinkFile, Impor
     Ok(file)
 }
 
-fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
-    let list = root
-        .get("GPU Device list")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let lines = || list.iter().filter_map(Value::as_str);
-    let cuda = root.get("CUDA Runtime Version").and_then(Value::as_u64);
+fn head(root: &Value, origin: &str) -> LinkFile {
+    let list = || root["GPU Device list"].as_array().into_iter().flatten();
+    let lines = || list().filter_map(Value::as_str);
+    let cuda = root["CUDA Runtime Version"].as_u64();
     LinkFile {
         origin: origin.to_owned(),
         made_by: made_by(text_of(root, "version").as_deref()),
@@ -102,11 +85,7 @@ fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
         driver: text_of(root, "Driver Version"),
         interface: cuda.map(interface),
         devices: lines().filter_map(facts).collect(),
-        unused: root
-            .keys()
-            .filter(|key| !READ.contains(&key.as_str()))
-            .map(|key| replaced(key))
-            .collect(),
+        unused: unused(root, &READ),
         ..LinkFile::default()
     }
 }
@@ -127,8 +106,8 @@ pub(super) fn interface(version: u64) -> String {
     format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
 }
 
-fn text_of(root: &Map<String, Value>, key: &str) -> Option<String> {
-    root.get(key)?.as_str().map(replaced)
+fn text_of(root: &Value, key: &str) -> Option<String> {
+    root[key].as_str().map(replaced)
 }
 
 /// A device of a line such as `0: NVIDIA L40 (00000000:21:00): (host1)`; in text the host is not there.
@@ -159,13 +138,13 @@ fn host(line: &str) -> Option<&str> {
     host.strip_suffix(')')
 }
 
-fn add_test(file: &mut LinkFile, test: &Map<String, Value>, failed: &BTreeSet<String>) {
+fn add_test(file: &mut LinkFile, test: &Value, failed: &BTreeSet<String>) {
     let Some(name) = text_of(test, "name").filter(|name| !name.is_empty()) else {
         return trouble(file, TroubleKind::File, None, "a test has no name");
     };
     let status = text_of(test, "status").unwrap_or_default();
     let said = text_of(test, "error").map_or_else(String::new, |error| format!(": {error}"));
-    if let Some(rows) = test.get("bandwidth_matrix").and_then(Value::as_array) {
+    if let Some(rows) = test["bandwidth_matrix"].as_array() {
         let matrix = Matrix {
             name: name.clone(),
             description: text_of(test, "bandwidth_description").unwrap_or_default(),
@@ -197,9 +176,7 @@ fn cells(row: &Value) -> Vec<String> {
         Value::Null => "N/A".to_owned(),
         other => other.to_string(),
     };
-    row.as_array()
-        .map(|row| row.iter().map(cell).collect())
-        .unwrap_or_default()
+    row.as_array().into_iter().flatten().map(cell).collect()
 }
 
 #[cfg(test)]
