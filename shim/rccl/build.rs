@@ -3,5 +3,4 @@
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,librccl.so.1");
-    println!("cargo::rerun-if-changed=build.rs");
 }

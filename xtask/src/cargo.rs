@@ -30,29 +30,17 @@ pub(crate) fn command(arguments: &[&str]) -> Result<Command> {
 
 /// Runs a command whose messages are for people.
 pub(crate) fn done(command: &mut Command) -> Result<()> {
-    let program = command.get_program().display().to_string();
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(std::io::stderr())
-        .status()
-        .with_context(|| format!("{program} did not start"))?;
-    ensure!(status.success(), "{program} failed ({status})");
-    Ok(())
+    output(command.stdout(std::io::stderr())).map(drop)
 }
 
 /// Runs a command and returns what it prints as its result.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().display().to_string();
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("{program} did not start"))?;
-    ensure!(
-        output.status.success(),
-        "{program} failed ({})",
-        output.status
-    );
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = output.output();
+    let output = output.with_context(|| format!("{program} did not start"))?;
+    let status = output.status;
+    ensure!(status.success(), "{program} failed ({status})");
     String::from_utf8(output.stdout).with_context(|| format!("{program} printed no text"))
 }
 
@@ -63,13 +51,17 @@ pub(crate) fn metadata(arguments: &[&str]) -> Result<Value> {
     serde_json::from_str(&text).context("cargo metadata printed no json")
 }
 
+/// The folder below the target folder that a build goes to where cargo is set up to build for a named target.
+pub(crate) fn build_directory() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_BUILD_TARGET").unwrap_or_default();
+    Ok(target_directory()?.join(target))
+}
+
 /// Returns cargo's target folder.
 pub(crate) fn target_directory() -> Result<PathBuf> {
     let metadata = metadata(&["--no-deps"])?;
-    let folder = metadata["target_directory"].as_str();
-    Ok(PathBuf::from(
-        folder.context("cargo metadata names no target folder")?,
-    ))
+    let folder = metadata["target_directory"].as_str().map(PathBuf::from);
+    folder.context("cargo metadata names no target folder")
 }
 
 /// The folder where a build put programs and libraries.
@@ -82,28 +74,27 @@ impl Built {
         let mut command = command(&["build"])?;
         let packages = packages.iter().flat_map(|package| ["--package", package]);
         command.args(packages).args(release.then_some("--release"));
-        Built::by(&mut command, if release { "release" } else { "debug" })
+        let profile = if release { "release" } else { "debug" };
+        Built::by(&mut command, build_directory()?.join(profile))
     }
 
     /// Builds every program, library and test of the workspace in the profile of the tests.
     pub(crate) fn tests() -> Result<Built> {
         let mut command = command(&["build", "--workspace", "--lib", "--bins", "--tests"])?;
-        Built::by(&mut command, "debug")
+        Built::by(&mut command, build_directory()?.join("debug"))
     }
 
-    /// Has a command build into a folder below the target folder.
-    pub(crate) fn by(command: &mut Command, folder: &str) -> Result<Built> {
+    /// Has a command build into a folder.
+    pub(crate) fn by(command: &mut Command, folder: PathBuf) -> Result<Built> {
         done(command)?;
-        Ok(Built(target_directory()?.join(folder)))
+        Ok(Built(folder))
     }
 
     /// Finds the file of a package's program or C library.
     pub(crate) fn file(&self, package: &str) -> Result<PathBuf> {
-        let library = format!("lib{}.so", package.replace('-', "_"));
-        let file = self.0.join(if package == PROGRAM {
-            package
-        } else {
-            &library
+        let file = self.0.join(match package {
+            PROGRAM => PROGRAM.to_owned(),
+            library => format!("lib{}.so", library.replace('-', "_")),
         });
         ensure!(file.is_file(), "{} was not built", file.display());
         Ok(file)

@@ -13,11 +13,7 @@ pub(crate) struct Counts {
 /// The closing line of `cargo xtask test` is one.
 impl fmt::Display for Counts {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts {
-            passed,
-            failed,
-            skipped,
-        } = self;
+        let [passed, failed, skipped] = [self.passed, self.failed, self.skipped];
         write!(out, "{passed} passed, {failed} failed, {skipped} skipped")
     }
 }
@@ -28,10 +24,11 @@ impl Counts {
     }
 
     pub(crate) fn of(passed: u64, failed: u64) -> Counts {
+        let skipped = 0;
         Counts {
             passed,
             failed,
-            skipped: 0,
+            skipped,
         }
     }
 

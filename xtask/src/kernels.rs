@@ -9,8 +9,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use walkdir::WalkDir;
 
+use crate::files::{make, read, write};
 use crate::{cargo, python};
 
 /// NVRTC, old on purpose, and ptxas, new enough for the newest chip.
@@ -18,6 +20,8 @@ const WHEELS: &[&str] = &[
     "nvidia-cuda-nvrtc-cu12==12.1.105",
     "nvidia-cuda-nvcc-cu12==12.9.86",
 ];
+/// Where the wheels have ptxas.
+const PTXAS: &str = "site-packages/nvidia/cuda_nvcc/bin/ptxas";
 /// Compiles CUDA C++ with the wheel's library.
 const NVRTC: &str = include_str!("kernels/nvrtc.py");
 /// What it compiles for: the oldest chip that has all the instructions of the kernels.
@@ -34,8 +38,7 @@ const NVIDIA: &[&str] = &["sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"
 pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
     let folder = cargo::root()?.join("kernels");
     let scratch = cargo::target_directory()?.join("kernels");
-    fs::create_dir_all(&scratch)
-        .with_context(|| format!("{} cannot be made", scratch.display()))?;
+    make(&scratch)?;
     let tools = Tools::install(out)?;
     let mut clean = true;
     for name in names(&folder)? {
@@ -56,10 +59,9 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
         for chip in NVIDIA {
             let outcome = tools.assemble(&stem, &ptx, chip);
             clean &= outcome.is_ok();
-            match outcome {
-                Ok(bytes) => writeln!(out, "kernels: {name}: {chip}: {bytes} bytes")?,
-                Err(why) => writeln!(out, "kernels: {name}: {chip}: {why:#}")?,
-            }
+            let words =
+                outcome.map_or_else(|why| format!("{why:#}"), |size| format!("{size} bytes"));
+            writeln!(out, "kernels: {name}: {chip}: {words}")?;
         }
     }
     let verdict = if clean { "clean" } else { "not clean" };
@@ -69,26 +71,21 @@ pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
 
 /// The kernels, by the names of their sources.
 fn names(folder: &Path) -> Result<Vec<String>> {
-    let sources = folder.join("cu");
-    let entries =
-        fs::read_dir(&sources).with_context(|| format!("{} cannot be read", sources.display()))?;
+    let sources = WalkDir::new(folder.join("cu")).max_depth(1);
     let mut names = Vec::new();
-    for entry in entries {
-        let file = entry?.file_name().to_string_lossy().into_owned();
+    for entry in sources.sort_by_file_name() {
+        let entry = entry?;
+        let file = entry.file_name().to_string_lossy();
         names.extend(file.strip_suffix(".cu").map(str::to_owned));
     }
-    names.sort();
     Ok(names)
 }
 
 /// The text that is kept, of the text that the compiler wrote.
 fn kept(name: &str, written: &str) -> Result<String> {
-    if written.matches(WRITTEN).count() != 1 {
-        bail!(
-            "{name}: the compiler did not write one line `{}`",
-            WRITTEN.trim_end()
-        );
-    }
+    let line = WRITTEN.trim_end();
+    let is_one = written.matches(WRITTEN).count() == 1;
+    ensure!(is_one, "{name}: not one line `{line}` was written");
     Ok(format!(
         "// Made by `cargo xtask kernels` of cu/preludes/cuda.h and cu/{name}.cu; change those and make this again.\n\
          // The version is lowered from the compiler's, so that old drivers take it.\n\
@@ -112,33 +109,24 @@ impl Tools {
         let library = releases.next().context("an environment without library")?;
         Ok(Self {
             python: folder.join("bin/python"),
-            ptxas: library?
-                .path()
-                .join("site-packages/nvidia/cuda_nvcc/bin/ptxas"),
+            ptxas: library?.path().join(PTXAS),
         })
     }
 
     /// Compiles CUDA C++ to PTX.
     fn compile(&self, source: &str) -> Result<String> {
         let mut command = Command::new(&self.python);
-        command
-            .args(["-c", NVRTC, VIRTUAL])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        command.args(["-c", NVRTC, VIRTUAL]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("python did not start")?;
         // It reads all before it writes anything, so neither waits for the other.
         let mut input = child.stdin.take().context("python has no input")?;
-        input
-            .write_all(source.as_bytes())
-            .context("python took no source")?;
+        let written = input.write_all(source.as_bytes());
+        written.context("python took no source")?;
         drop(input);
         let output = child.wait_with_output().context("python was lost")?;
-        if !output.status.success() {
-            bail!(
-                "NVRTC refused a kernel ({}); its messages are above",
-                output.status
-            );
-        }
+        let status = output.status;
+        ensure!(status.success(), "NVRTC refused a kernel ({status})");
         String::from_utf8(output.stdout).context("the PTX is no text")
     }
 
@@ -152,12 +140,4 @@ impl Tools {
         let facts = fs::metadata(&to).with_context(|| format!("{} was not made", to.display()))?;
         Ok(facts.len())
     }
-}
-
-fn read(file: &Path) -> Result<String> {
-    fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))
 }

@@ -7,6 +7,7 @@
 mod cargo;
 mod counts;
 mod dist;
+mod files;
 mod golden;
 mod kernels;
 mod python;
@@ -14,7 +15,6 @@ mod soft;
 mod test;
 mod tidy;
 
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{Write, stderr, stdout};
 use std::os::unix::process::CommandExt;
@@ -117,6 +117,6 @@ fn exec(arguments: &[OsString]) -> Result<bool> {
         false => Built::packages(&[PROGRAM], true)?,
     };
     let file = built.file(PROGRAM)?;
-    let error: Result<Infallible, _> = Err(Command::new(&file).args(arguments).exec());
-    match error.with_context(|| format!("{} did not start", file.display()))? {}
+    let error = Command::new(&file).args(arguments).exec();
+    Err(error).with_context(|| format!("{} did not start", file.display()))
 }

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::cargo::{self, Built};
+use crate::cargo::{self, Built, PROGRAM};
+use crate::files::make;
 
 /// The folder of the target folder that holds the simulated vendor libraries.
 pub(crate) const SOFT: &str = "soft";
@@ -21,6 +22,9 @@ pub(crate) const SHIM: &str = "shim";
 /// a program that loads two of them must get one library.
 type Library = (&'static str, &'static str, &'static [&'static str]);
 
+/// Names of AMD's runtime.
+const HIP: &[&str] = &["libamdhip64.so.7", "libamdhip64.so"];
+
 /// All of them. Two vendors' names of one package are two rows, hence two files.
 const LIBRARIES: &[Library] = &[
     (SOFT, "soft-runtime", &["libcuda.so.1", "libcuda.so"]),
@@ -28,11 +32,7 @@ const LIBRARIES: &[Library] = &[
     (SOFT, "soft-nccl", &["libnccl.so.2", "libnccl.so"]),
     (SOFT, "soft-rccl", &["librccl.so.1", "librccl.so"]),
     (SOFT, "soft-mccl", &["libmccl.so"]),
-    (
-        SOFT,
-        "soft-runtime",
-        &["libamdhip64.so.7", "libamdhip64.so"],
-    ),
+    (SOFT, "soft-runtime", HIP),
     (SOFT, "soft-runtime", &["libmcruntime.so"]),
     (SHIM, "shim-nccl", &["libnccl.so.2"]),
     (SHIM, "shim-rccl", &["librccl.so.1"]),
@@ -41,7 +41,7 @@ const LIBRARIES: &[Library] = &[
 /// Builds the libraries of one folder, with more packages, and puts them into that folder of the target folder.
 pub(crate) fn install(folder: &str, more: &[&str], release: bool) -> Result<Built> {
     let built = Built::packages(&[&packages(&[folder]), more].concat(), release)?;
-    place(&built, &cargo::target_directory()?, &[folder])?;
+    place(&built, &cargo::build_directory()?, &[folder])?;
     Ok(built)
 }
 
@@ -50,12 +50,17 @@ pub(crate) fn packages(folders: &[&str]) -> Vec<&'static str> {
     of(folders).map(|(_, package, _)| *package).collect()
 }
 
+/// The arguments by which cargo takes the program and the packages of all libraries.
+pub(crate) fn all_packages() -> impl Iterator<Item = &'static str> {
+    let packages = packages(&[SOFT, SHIM]).into_iter().chain([PROGRAM]);
+    packages.flat_map(|package| ["--package", package])
+}
+
 /// Puts the libraries of these folders, which were built, into the folders below `root`.
 pub(crate) fn place(built: &Built, root: &Path, folders: &[&str]) -> Result<()> {
     for (folder, package, names) in of(folders) {
         let folder = root.join(folder);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        make(&folder)?;
         let file = built.file(package)?;
         replace(&folder.join(names[0]), |new| fs::copy(&file, new).map(drop))?;
         for name in &names[1..] {
@@ -66,9 +71,8 @@ pub(crate) fn place(built: &Built, root: &Path, folders: &[&str]) -> Result<()> 
 }
 
 fn of(folders: &[&str]) -> impl Iterator<Item = &'static Library> {
-    LIBRARIES
-        .iter()
-        .filter(|(folder, ..)| folders.contains(folder))
+    let libraries = LIBRARIES.iter();
+    libraries.filter(|(folder, ..)| folders.contains(folder))
 }
 
 /// Makes a file anew, so that a program that runs meanwhile keeps the old one.

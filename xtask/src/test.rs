@@ -31,85 +31,80 @@ const PYTHON: &str = "TPLENS_LLAMA_PYTHON";
 /// `full` asks for every seed, kill and mutation; a plain run takes a seeded few of each.
 pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
     let lints = ["--workspace", "--all-targets", "--", "-D", "warnings"];
-    let mut total = Counts::default();
-    total.add(step(out, "format", |out| {
-        tool(out, "fmt", &["--all", "--check"])
-    })?);
-    total.add(step(out, "lints", |out| tool(out, "clippy", &lints))?);
-    total.add(step(out, "build", |out| {
+    let form = ["--all", "--check"];
+    let (mut python, all) = (None, &mut Counts::default());
+    step(out, all, "format", |out| tool(out, "fmt", &form))?;
+    step(out, all, "lints", |out| tool(out, "clippy", &lints))?;
+    step(out, all, "build", |out| {
         let built = build();
         if let Err(error) = &built {
             writeln!(out, "{error:#}")?;
         }
         Ok(Counts::one(built.is_ok()))
-    })?);
-    let mut python = None;
-    total.add(step(out, "real engine", |out| match engine(out) {
-        Ok(file) => {
-            python = Some(file);
-            Ok(Counts::one(true))
-        }
-        Err(reason) => skipped(out, &format!("{reason:#}")),
-    })?);
-    total.add(step(out, "tests", |out| {
-        tests(out, python.as_deref(), full)
-    })?);
-    total.add(step(out, "golden", |out| {
-        let built = golden::Options {
-            full,
-            built: true,
-            ..golden::Options::default()
+    })?;
+    step(out, all, "real engine", |out| {
+        python = match engine(out) {
+            Ok(python) => Some(python),
+            Err(why) => return skipped(out, &format!("{why:#}")),
         };
-        golden::run(out, &built)
-    })?);
-    total.add(step(out, "tidy", |out| {
+        Ok(Counts::one(true))
+    })?;
+    let python = python.as_deref();
+    step(out, all, "tests", |out| tests(out, python, full))?;
+    let corpus = golden::Options {
+        full,
+        built: true,
+        ..golden::Options::default()
+    };
+    step(out, all, "golden", |out| golden::run(out, &corpus))?;
+    step(out, all, "tidy", |out| {
         tidy::run(out, false).map(Counts::one)
-    })?);
-    writeln!(out, "{total}")?;
-    Ok(total.failed == 0)
+    })?;
+    writeln!(out, "{all}")?;
+    Ok(all.failed == 0)
 }
 
 /// Writes why something was skipped, and counts it.
 fn skipped(out: &mut impl Write, reason: &str) -> Result<Counts> {
     writeln!(out, "skipped: {reason}")?;
-    Ok(Counts {
-        skipped: 1,
-        ..Counts::default()
-    })
+    let mut counts = Counts::one(true);
+    counts.skip(1);
+    Ok(counts)
 }
 
 /// Builds all programs and tests once, and puts the simulated libraries and the shims where the tests look for them.
 fn build() -> Result<()> {
     let folders = [soft::SOFT, soft::SHIM];
-    soft::place(&Built::tests()?, &cargo::target_directory()?, &folders)
+    soft::place(&Built::tests()?, &cargo::build_directory()?, &folders)
 }
 
-/// Installs the real engine where it is not there yet; the file of its Python.
+/// Installs the real engine where it is not whole; the file of its Python.
 fn engine(out: &mut impl Write) -> Result<PathBuf> {
     let python = python::environment(out, &[ENGINE])?.join("bin/python");
     python::done(Command::new(&python).args(["-c", "import xllamacpp"]))?;
     Ok(python)
 }
 
-/// Runs one step between a line that names it and a line with its counts and time.
+/// Runs one step between a line that names it and a line with its counts and time, and adds the counts to those of all.
 fn step<W: Write>(
     out: &mut W,
+    all: &mut Counts,
     name: &str,
     run: impl FnOnce(&mut W) -> Result<Counts>,
-) -> Result<Counts> {
+) -> Result<()> {
     writeln!(out, "== {name}")?;
     let start = Instant::now();
     let counts = run(out)?;
+    all.add(counts);
     let seconds = start.elapsed().as_secs_f64();
     writeln!(out, "== {name}: {counts} in {seconds:.1} s")?;
-    Ok(counts)
+    Ok(())
 }
 
 /// Runs a cargo subcommand that may be missing, as it is in a minimal installation.
 fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> {
-    let probe = cargo::command(&[name, "--version"])?
-        .output()
-        .context("cargo did not start")?;
+    let probe = cargo::command(&[name, "--version"])?.output();
+    let probe = probe.context("cargo did not start")?;
     if !probe.status.success() {
         let reason = String::from_utf8_lossy(&probe.stderr);
         let mut lines = reason.lines().filter(|line| !line.trim().is_empty());
@@ -117,10 +112,8 @@ fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> 
         return skipped(out, &format!("cargo {name} is not available: {reason}"));
     }
     // Its output is for people, so it goes to standard error whole.
-    let status = cargo::command(&[name])?
-        .args(arguments)
-        .stdout(std::io::stderr())
-        .status()?;
+    let mut command = cargo::command(&[name])?;
+    let status = command.args(arguments).stdout(std::io::stderr()).status()?;
     Ok(Counts::one(status.success()))
 }
 
@@ -130,25 +123,12 @@ fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> 
 fn tests(out: &mut impl Write, python: Option<&Path>, full: bool) -> Result<Counts> {
     let log = cargo::target_directory()?.join(format!("skipped-{}", std::process::id()));
     fs::write(&log, "").with_context(|| format!("{} cannot be written", log.display()))?;
-    let mut command = cargo::command(&[
-        "test",
-        "--workspace",
-        "--lib",
-        "--bins",
-        "--tests",
-        "--no-fail-fast",
-    ])?;
-    if full {
-        command.env(FULL, "1");
-    }
-    if let Some(python) = python {
-        command.env(PYTHON, python);
-    }
-    let mut child = command
-        .env(SKIP_LOG, &log)
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cargo test did not start")?;
+    let mut command = cargo::command(&["test", "--workspace", "--no-fail-fast"])?;
+    command.args(["--lib", "--bins", "--tests"]);
+    command.envs(full.then_some((FULL, "1")));
+    command.envs(python.map(|python| (PYTHON, python)));
+    let child = command.env(SKIP_LOG, &log).stdout(Stdio::piped()).spawn();
+    let mut child = child.context("cargo test did not start")?;
     let mut counts = Counts::default();
     let mut output = BufReader::new(child.stdout.take().context("cargo test has no output")?);
     let mut line = Vec::new();
@@ -161,8 +141,8 @@ fn tests(out: &mut impl Write, python: Option<&Path>, full: bool) -> Result<Coun
         // It did not compile, or a test program crashed before it could count.
         counts.failed = 1;
     }
-    let reasons =
-        fs::read_to_string(&log).with_context(|| format!("{} cannot be read", log.display()))?;
+    let reasons = fs::read_to_string(&log);
+    let reasons = reasons.with_context(|| format!("{} cannot be read", log.display()))?;
     for reason in reasons.lines() {
         writeln!(out, "skipped: {reason}")?;
         counts.skip(1);
@@ -218,10 +198,10 @@ mod tests {
 
     #[test]
     fn a_step_is_named_before_and_counted_after() {
-        let mut out = Vec::new();
-        let counts = step(&mut out, "format", |_| Ok(Counts::one(false))).unwrap();
+        let (mut out, mut all) = (Vec::new(), Counts::one(false));
+        step(&mut out, &mut all, "format", |_| Ok(Counts::one(false))).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(counts.failed, 1);
+        assert_eq!(all.failed, 2);
         assert!(
             text.starts_with("== format\n== format: 0 passed, 1 failed, 0 skipped in "),
             "{text}"

@@ -10,16 +10,16 @@ mod rules;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use walkdir::WalkDir;
 
 use self::circles::Modules;
 use self::lines::{Lines, is_test, split};
 use crate::cargo;
+use crate::files::read;
 
 /// Folders that hold nothing of ours.
 const FOREIGN: &[&str] = &[".git", "target", "tplens-results"];
@@ -36,25 +36,18 @@ pub(crate) fn run(out: &mut impl Write, tighten: bool) -> Result<bool> {
     let files = files(&root.to_string_lossy())?;
     let (mut findings, mut counts) = (Vec::new(), BTreeMap::new());
     // By the folder of its manifest, to which a file belongs that has no nearer one above it.
-    let mut crates: BTreeMap<&str, (Lines, Modules)> = files
-        .iter()
-        .filter_map(|path| path.strip_suffix("/Cargo.toml"))
-        .map(|folder| (folder, Default::default()))
-        .collect();
+    let folders = (files.iter()).filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    let crates = folders.map(|folder| (folder, Default::default()));
+    let mut crates: BTreeMap<&str, (Lines, Modules)> = crates.collect();
     for path in &files {
-        let text = fs::read_to_string(root.join(path))
-            .with_context(|| format!("{path} cannot be read as text"))?;
+        let text = read(&root.join(path))?;
         let found = rules::check(path, &text);
         findings.extend(found.map(|(line, what)| format!("{path}:{line}: {what}")));
-        let mut page = |what, count| {
-            counts.insert((path.clone(), what), count);
-        };
+        let is_doc = path.starts_with("docs/") && path.ends_with(".md");
         if path == "README.md" {
-            page("words", text.split_whitespace().count());
-        } else if PAGES.contains(&path.as_str())
-            || path.starts_with("docs/") && path.ends_with(".md")
-        {
-            page("lines", text.lines().count());
+            counts.insert((path.clone(), "words"), text.split_whitespace().count());
+        } else if is_doc || PAGES.contains(&path.as_str()) {
+            counts.insert((path.clone(), "lines"), text.lines().count());
         }
         let mut folders = path.match_indices('/').rev().map(|(end, _)| &path[..end]);
         let owner = folders.find(|folder| crates.contains_key(*folder));
@@ -72,38 +65,26 @@ pub(crate) fn run(out: &mut impl Write, tighten: bool) -> Result<bool> {
             }
         }
     }
-    let mut all = Lines::default();
+    let (mut code, mut comments, mut tests) = (0, 0, 0);
     for (name, (lines, modules)) in &crates {
-        for file in modules.in_circles() {
-            findings.push(format!(
-                "{name}: src/{file} imports itself through the files that it imports"
-            ));
-        }
+        let circle = |file| format!("{name}: src/{file} imports itself through others");
+        findings.extend(modules.in_circles().into_iter().map(circle));
         counts.insert(((*name).to_owned(), "code"), lines.code);
         counts.insert(((*name).to_owned(), "tests"), lines.tests);
-        all.code += lines.code;
-        all.comments += lines.comments;
-        all.tests += lines.tests;
+        code += lines.code;
+        comments += lines.comments;
+        tests += lines.tests;
     }
     let above = ceilings::check(&root.join(ceilings::FILE), &counts, tighten)?;
     findings.extend((above.iter()).map(|what| format!("{}: {what}", ceilings::FILE)));
     for finding in &findings {
         writeln!(out, "tidy: {finding}")?;
     }
-    writeln!(
-        out,
-        "tidy: {} files; {} lines of code, {} of comments, {} of tests; {}",
-        files.len(),
-        all.code,
-        all.comments,
-        all.tests,
-        if findings.is_empty() {
-            "clean"
-        } else {
-            "not clean"
-        }
-    )?;
-    Ok(findings.is_empty())
+    let (files, clean) = (files.len(), findings.is_empty());
+    let lines = format!("{code} lines of code, {comments} of comments, {tests} of tests");
+    let verdict = if clean { "clean" } else { "not clean" };
+    writeln!(out, "tidy: {files} files; {lines}; {verdict}")?;
+    Ok(clean)
 }
 
 /// The files that are read, from the root, in the order of their names.

@@ -76,7 +76,7 @@ enum Code {
 const KERNEL: &CStr = c"tplens_spin";
 
 /// A text with a NUL at its end and nowhere else; else this does not compile.
-const fn text(with_nul: &'static str) -> &'static CStr {
+pub(crate) const fn text(with_nul: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(with_nul.as_bytes()) {
         Ok(text) => text,
         Err(_) => panic!("a NUL at the end and nowhere else"),
@@ -126,9 +126,8 @@ impl Driver {
         }
         // A library that is linked with its driver leads to it, whatever its file's name.
         let loaded = table.files.iter().filter_map(|name| Handle::loaded(name));
-        let handle = std::iter::once(real)
-            .chain(loaded)
-            .find(|handle| handle.symbol(LAUNCH[table.column]).is_some())?;
+        let mut handles = std::iter::once(real).chain(loaded);
+        let handle = handles.find(|handle| handle.symbol(LAUNCH[table.column]).is_some())?;
         Some(DRIVER.get_or_init(|| Self { table, handle }))
     }
 
@@ -189,24 +188,11 @@ impl Driver {
         let call = self.find::<Launch>(LAUNCH)?;
         let mut duration_ns = duration_ns;
         let mut arguments: [*mut c_void; 1] = [(&raw mut duration_ns).cast()];
+        let (arguments, none) = (arguments.as_mut_ptr(), null_mut());
         // SAFETY: cuda.h: `cuLaunchKernel(CUfunction, grid x y z, block x y z, shared bytes, CUstream, void **params, void **extra)`
         // reads as many parameters as the kernel has during the call, here one of 64 bits; HIP the same. The kernel touches no
         // memory.
-        let code = unsafe {
-            call(
-                kernel,
-                1,
-                1,
-                1,
-                1,
-                1,
-                1,
-                0,
-                stream,
-                arguments.as_mut_ptr(),
-                null_mut(),
-            )
-        };
+        let code = unsafe { call(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, none) };
         self.check(LAUNCH, code)
     }
 
@@ -255,16 +241,15 @@ impl Driver {
         let call = self.find::<Exchange>(EXCHANGE).ok();
         // CU_STREAM_CAPTURE_MODE_RELAXED, and the same of HIP.
         let mut mode = 2;
-        if let Some(call) = call {
+        let mut exchange = || {
             // SAFETY: cuda.h: `CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *)` reads and writes one int; HIP the
             // same. Where it fails, the work's own calls say what is wrong.
-            let _ = unsafe { call(&raw mut mode) };
-        }
+            call.map(|call| unsafe { call(&raw mut mode) })
+        };
+        exchange();
         let done = work();
-        if let Some(call) = call {
-            // SAFETY: as above; it gives back what was there.
-            let _ = unsafe { call(&raw mut mode) };
-        }
+        // It gives back what was there.
+        exchange();
         done
     }
 

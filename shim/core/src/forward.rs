@@ -1,6 +1,6 @@
 //! Where a call goes on: every call passes through [`enter`]. How it comes here is in `exports`.
 
-use crate::driver::Driver;
+use crate::driver::{Driver, text};
 use crate::log::{self, delay_us};
 use crate::real::{Library, Real};
 use crate::spin;
@@ -41,10 +41,7 @@ impl Entry {
         Self {
             found: AtomicUsize::new(0),
             library,
-            name: match CStr::from_bytes_with_nul(name.as_bytes()) {
-                Ok(name) => name,
-                Err(_) => panic!("one NUL, at the end"),
-            },
+            name: text(name),
             answer,
         }
     }
@@ -79,13 +76,12 @@ impl Entry {
 
     /// A function of ours that answers in the place of the real one.
     fn instead(&self) -> usize {
-        let way = match self.answer {
+        (match self.answer {
             Answer::Delayed | Answer::Result => internal_error as *const (),
             Answer::Text => unknown_text as *const (),
             Answer::LastError => last_refusal as *const (),
             Answer::Nothing => zeros as *const (),
-        };
-        way as usize
+        }) as usize
     }
 }
 

@@ -38,9 +38,7 @@ impl Handle {
     /// `F` is the type of a pointer to the function of this name.
     pub(crate) unsafe fn function<F: Copy>(self, name: &CStr) -> Result<F, String> {
         // SAFETY: the caller promises the type.
-        let found = unsafe { self.0.get::<F>(name) };
-        found
-            .map(|function| *function)
-            .map_err(|error| error.to_string())
+        let found = unsafe { self.0.get::<F>(name) }.map(|function| *function);
+        found.map_err(|error| error.to_string())
     }
 }

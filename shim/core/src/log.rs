@@ -9,7 +9,7 @@ use std::env;
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Beyond this many microseconds it is a mistake of units.
@@ -19,7 +19,7 @@ const MOST_US: f64 = 1e6;
 const QUIET: Duration = Duration::from_millis(500);
 
 /// What happened so far in this process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     calls: u64,
     captured: u64,
@@ -34,16 +34,7 @@ struct State {
     log_failed: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
-    calls: 0,
-    captured: 0,
-    refused: 0,
-    measured_us: None,
-    library: "",
-    refusal: None,
-    written: None,
-    log_failed: false,
-});
+static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -52,10 +43,8 @@ fn state() -> MutexGuard<'static, State> {
 /// Microseconds that each all-reduce adds, as the variable of this process said when it was first asked for.
 pub(crate) fn delay_us() -> Result<f64, &'static str> {
     static DELAY: OnceLock<Result<f64, String>> = OnceLock::new();
-    let delay = DELAY.get_or_init(|| {
-        let text = env::var_os("TPLENS_DELAY_US").unwrap_or_default();
-        parsed(&text.to_string_lossy())
-    });
+    let text = || env::var_os("TPLENS_DELAY_US").unwrap_or_default();
+    let delay = DELAY.get_or_init(|| parsed(&text().to_string_lossy()));
     delay.as_ref().copied().map_err(String::as_str)
 }
 
@@ -109,11 +98,8 @@ pub(crate) fn delay(file: &'static str, is_captured: bool) {
         // SAFETY: atexit(3) of a function that lives as long as the library, whose end the C runtime ties it to.
         let _ = unsafe { libc::atexit(at_exit) };
     }
-    let is_due = state.calls.is_power_of_two()
-        || state
-            .written
-            .is_none_or(|written| written.elapsed() > QUIET);
-    if is_due {
+    let is_old = |written: Instant| written.elapsed() > QUIET;
+    if state.calls.is_power_of_two() || state.written.is_none_or(is_old) {
         append(&mut state, "call");
     }
 }
@@ -143,11 +129,8 @@ fn line(state: &State, at: &str) -> String {
 /// Appends a line, in one write: several processes share the file.
 fn append(state: &mut State, at: &str) {
     static PATH: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let Some(path) = PATH.get_or_init(|| {
-        env::var_os("TPLENS_DELAY_LOG")
-            .filter(|file| !file.is_empty())
-            .map(PathBuf::from)
-    }) else {
+    let named = || env::var_os("TPLENS_DELAY_LOG").filter(|file| !file.is_empty());
+    let Some(path) = PATH.get_or_init(|| named().map(PathBuf::from)) else {
         return;
     };
     state.written = Some(Instant::now());
@@ -156,10 +139,9 @@ fn append(state: &mut State, at: &str) {
     let written = opened.and_then(|mut file| file.write_all(line(state, at).as_bytes()));
     if let (Err(error), false) = (written, state.log_failed) {
         state.log_failed = true;
-        say(&format!(
-            "TPLENS_DELAY_LOG {}: {error}; nothing is kept there",
-            path.display()
-        ));
+        let file = path.display();
+        let why = format!("TPLENS_DELAY_LOG {file}: {error}; nothing is kept there");
+        say(&why);
     }
 }
 

@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 pub struct Library {
     /// Names for the loader to find, in this order.
     files: &'static [&'static str],
-    /// Its folders in Python's packages.
-    packages: &'static [&'static str],
+    /// Its folder in Python's packages.
+    package: &'static str,
     /// The driver whose streams it works on.
     pub(crate) driver: &'static Table,
 }
@@ -21,14 +21,14 @@ pub struct Library {
 /// NVIDIA's.
 pub static NCCL: Library = Library {
     files: &["libnccl.so.2", "libnccl.so"],
-    packages: &["nvidia/nccl/lib"],
+    package: "nvidia/nccl/lib",
     driver: &CUDA,
 };
 
 /// AMD's, whose functions have NVIDIA's names.
 pub static RCCL: Library = Library {
     files: &["librccl.so.1", "librccl.so"],
-    packages: &["torch/lib"],
+    package: "torch/lib",
     driver: &HIP,
 };
 
@@ -71,8 +71,7 @@ impl Real {
         let on_path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let of_packages = site_packages(&maps).into_iter();
-        let of_packages =
-            of_packages.flat_map(|folder| library.packages.iter().map(move |own| folder.join(own)));
+        let of_packages = of_packages.map(|folder| folder.join(library.package));
         let folders = env::split_paths(&on_path).chain(of_packages);
         let folders = folders.chain(USUAL.iter().map(PathBuf::from));
         let beyond =
@@ -109,9 +108,8 @@ impl Real {
 
 /// The folders of Python's packages that files were mapped from (proc_pid_maps(5)).
 fn site_packages(maps: &str) -> BTreeSet<PathBuf> {
-    let files = maps
-        .lines()
-        .filter_map(|line| Some(&line[line.find('/')?..]));
+    let lines = maps.lines();
+    let files = lines.filter_map(|line| Some(&line[line.find('/')?..]));
     let folder = |file| {
         let mut above = Path::new(file).ancestors();
         above.find(|folder| folder.ends_with("site-packages"))

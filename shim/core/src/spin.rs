@@ -39,13 +39,10 @@ static READY: Mutex<BTreeMap<u64, Result<Ready, String>>> = Mutex::new(BTreeMap:
 /// Why it cannot be there, or not for as long as asked.
 pub(crate) fn put(driver: &Driver, stream: *mut c_void, delay_us: f64) -> Result<(), String> {
     let place = driver.place()?;
-    let ready = {
-        let mut all = READY.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = all
-            .entry(place)
-            .or_insert_with(|| driver.beside_captures(|| prepare(driver, delay_us)));
-        made.clone()?
-    };
+    let mut all = READY.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || driver.beside_captures(|| prepare(driver, delay_us));
+    let ready = all.entry(place).or_insert_with(make).clone()?;
+    drop(all);
     driver.launch(ready.kernel as *mut c_void, stream, ready.duration_ns)
 }
 
@@ -105,24 +102,18 @@ impl<'a> Bench<'a> {
 
     /// The median microseconds of a kernel, over the batches.
     fn measure(&self, duration_ns: u64) -> Result<f64, String> {
-        let mut found = (0..ROUNDS)
-            .map(|_| self.batch(duration_ns))
-            .collect::<Result<Vec<f64>, String>>()?;
+        let batches = (0..ROUNDS).map(|_| self.batch(duration_ns));
+        let mut found = batches.collect::<Result<Vec<f64>, String>>()?;
         found.sort_by(f64::total_cmp);
         Ok(found[ROUNDS / 2])
     }
 
     fn batch(&self, duration_ns: u64) -> Result<f64, String> {
-        let Self {
-            driver,
-            kernel,
-            stream,
-            events,
-        } = *self;
-        driver.launch(kernel, stream, LEAD_NS)?;
+        let (driver, stream, events) = (self.driver, self.stream, self.events);
+        driver.launch(self.kernel, stream, LEAD_NS)?;
         driver.record(events[0], stream)?;
         for _ in 0..BATCH {
-            driver.launch(kernel, stream, duration_ns)?;
+            driver.launch(self.kernel, stream, duration_ns)?;
         }
         driver.record(events[1], stream)?;
         Ok(driver.elapsed_us(stream, events)? / f64::from(BATCH))

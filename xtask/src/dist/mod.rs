@@ -12,9 +12,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::cargo::{self, Built, PROGRAM};
+use crate::files::{empty, make};
 use crate::{python, soft};
 
 /// Bytes of an archive at most.
@@ -36,27 +37,20 @@ const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-g
 pub(crate) fn run(out: &mut impl Write, folder: Option<PathBuf>) -> Result<()> {
     // The version of the workspace is that of each package.
     let version = env!("CARGO_PKG_VERSION");
-    let folder = match folder {
-        Some(folder) => folder,
-        None => cargo::target_directory()?.join("dist"),
-    };
+    let usual = cargo::target_directory()?.join("dist");
+    let folder = folder.unwrap_or(usual);
     let python = python::environment(out, &WHEELS)?.join("bin");
     for target in TARGETS {
         let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.args(["--print", "target-libdir", "--target", target]);
         if !Path::new(cargo::output(&mut rustc)?.trim()).is_dir() {
-            writeln!(
-                out,
-                "{target}: not built, `rustup target add {target}` first"
-            )?;
+            let first = format!("`rustup target add {target}` first");
+            writeln!(out, "{target}: not built, {first}")?;
             continue;
         }
         let name = format!("tplens-{version}-{target}");
         let root = folder.join(&name);
-        if root.exists() {
-            fs::remove_dir_all(&root)
-                .with_context(|| format!("{} cannot be replaced", root.display()))?;
-        }
+        empty(&root)?;
         build(target, &python, &root)?;
         stage::files(&root, target)?;
         licences::write(&root, target)?;
@@ -72,25 +66,21 @@ pub(crate) fn run(out: &mut impl Write, folder: Option<PathBuf>) -> Result<()> {
 
 /// Builds the program with its old names, the simulated libraries and the shims into the folder.
 fn build(target: &str, python: &Path, root: &Path) -> Result<()> {
-    let folders = [soft::SOFT, soft::SHIM];
-    let packages = soft::packages(&folders);
-    let packages = packages.into_iter().chain([PROGRAM]);
     let mut command = cargo::command(&["zigbuild", "--profile", "dist", "--locked"])?;
     command.args(["--target", &format!("{target}.{GLIBC}")]);
-    command.args(packages.flat_map(|package| ["--package", package]));
+    command.args(soft::all_packages());
     let before = std::env::var_os("PATH").unwrap_or_default();
-    let paths = [python.to_owned()]
-        .into_iter()
-        .chain(std::env::split_paths(&before));
+    let paths = std::iter::once(python.to_owned()).chain(std::env::split_paths(&before));
     command.env("PATH", std::env::join_paths(paths)?);
-    let built = Built::by(&mut command, &format!("{target}/dist"))?;
+    let folder = cargo::target_directory()?.join(target).join("dist");
+    let built = Built::by(&mut command, folder)?;
     let bin = root.join("bin");
-    fs::create_dir_all(&bin).with_context(|| format!("{} cannot be made", bin.display()))?;
+    make(&bin)?;
     fs::copy(built.file(PROGRAM)?, bin.join(PROGRAM))?;
     for old in OLD_NAMES {
         symlink(PROGRAM, bin.join(old))?;
     }
-    soft::place(&built, root, &folders)
+    soft::place(&built, root, &[soft::SOFT, soft::SHIM])
 }
 
 /// The folder as one file. The same files give the same bytes: names are sorted, owners and times fixed.

@@ -13,6 +13,7 @@ use walkdir::WalkDir;
 
 use super::GLIBC;
 use crate::cargo;
+use crate::files::{make, read, write};
 
 /// Files of the repository that go along whether pages name them or not; of a folder all that git has.
 const COPIED: [&str; 10] = [
@@ -40,44 +41,32 @@ pub(super) fn files(root: &Path, target: &str) -> Result<()> {
     };
     let tracked = git(&["ls-files"])?;
     let tracked: BTreeSet<&str> = tracked.lines().collect();
-    let is_copied = |path: &&str| {
-        COPIED
-            .iter()
-            .any(|copied| Path::new(path).starts_with(copied))
-    };
-    let copied: Vec<&str> = tracked.iter().copied().filter(is_copied).collect();
-    for path in &copied {
+    let is_copied = |path: &&&str| COPIED.iter().any(|at| Path::new(path).starts_with(at));
+    for path in tracked.iter().filter(is_copied) {
         copy(&repository, root, path)?;
         if path.ends_with(".md") {
-            let text = fs::read_to_string(repository.join(path))?;
+            let text = read(&repository.join(path))?;
             for named in named(&text).filter(|named| tracked.contains(named)) {
                 copy(&repository, root, named)?;
             }
         }
     }
     // What messages of the program name.
-    for path in [
-        "accept/report.schema.json",
-        "serve-bench/examples/r9700.toml",
-    ] {
-        copy(&repository, root, path)?;
-    }
-    let install = include_str!("INSTALL.md")
-        .replace("{target}", target)
-        .replace("{glibc}", GLIBC);
-    fs::write(root.join("INSTALL.md"), install)?;
+    copy(&repository, root, "accept/report.schema.json")?;
+    copy(&repository, root, "serve-bench/examples/r9700.toml")?;
+    let install = include_str!("INSTALL.md").replace("{target}", target);
+    let install = install.replace("{glibc}", GLIBC);
+    write(&root.join("INSTALL.md"), &install)?;
     let commit = git(&["rev-parse", "HEAD"])?;
     let manifest =
         json!({"schema": 2, "target": target, "glibc_at_least": GLIBC, "commit": commit.trim()});
-    fs::write(root.join("MANIFEST.json"), format!("{manifest:#}\n"))
-        .context("MANIFEST.json cannot be written")
+    write(&root.join("MANIFEST.json"), &format!("{manifest:#}\n"))
 }
 
 /// Words of a page that can be paths of files.
 fn named(text: &str) -> impl Iterator<Item = &str> {
-    let is_of_path =
-        |character: char| character.is_ascii_alphanumeric() || "_-./".contains(character);
-    text.split(move |character| !is_of_path(character))
+    let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
+    text.split(move |letter| !is_of_path(letter))
         .filter(|word| {
             let end = Path::new(word).extension().and_then(|end| end.to_str());
             word.contains('/') && end.is_some_and(|end| NAMED.contains(&end))
@@ -87,7 +76,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
 /// Copies a file: readable by all, and by all to run where its owner could run it.
 fn copy(from: &Path, to: &Path, path: &str) -> Result<()> {
     let (from, to) = (from.join(path), to.join(path));
-    fs::create_dir_all(to.parent().unwrap_or(&to))?;
+    make(to.parent().unwrap_or(&to))?;
     fs::copy(&from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
     let may_run = fs::metadata(&from)?.permissions().mode() & 0o100 != 0;
     let mode = if may_run { 0o755 } else { 0o644 };
@@ -107,5 +96,5 @@ pub(super) fn sums(root: &Path) -> Result<()> {
             text.push_str(&format!("{sum}  {name}\n"));
         }
     }
-    fs::write(root.join("SHA256SUMS"), text).context("SHA256SUMS cannot be written")
+    write(&root.join("SHA256SUMS"), &text)
 }

@@ -1,6 +1,7 @@
 //! Cases are run, each command in a folder of its own, and their documents become values.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use super::cases::{self, Case};
 use super::names::Names;
 use crate::cargo::{self, PROGRAM};
+use crate::files::{empty, read};
 
 /// A case that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -23,7 +25,14 @@ const NO_DOCUMENT: &str = "none";
 
 /// Variables that would change what is measured begin so.
 const FOREIGN: &[&str] = &[
-    "CUDA_", "HIP_", "NCCL_", "RCCL_", "ROCR_", "TPLENS_", "VLLM_",
+    "CUDA_",
+    "HIP_",
+    "NCCL_",
+    "RCCL_",
+    "ROCR_",
+    "TPLENS_",
+    "VLLM_",
+    "XDG_STATE_HOME",
 ];
 
 /// What every case needs.
@@ -31,26 +40,19 @@ pub(super) struct Bench {
     root: PathBuf,
     target: PathBuf,
     names: Names,
-    programs: BTreeMap<String, String>,
-    paths: BTreeMap<String, String>,
-    pub(super) cases: Vec<Case>,
+    pub(super) file: cases::File,
 }
 
 impl Bench {
     /// Reads what stands in the folder `golden`.
     pub(super) fn open(golden: &Path) -> Result<Self> {
-        let read = |name: &str| {
-            let file = golden.join(name);
-            fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))
-        };
-        let file = cases::read(&read("cases.toml")?)?;
+        let file = cases::read(&read(&golden.join("cases.toml"))?)?;
+        let names = read(&golden.join("names.toml"))?;
         Ok(Self {
             root: cargo::root()?,
-            target: cargo::target_directory()?,
-            names: toml::from_str(&read("names.toml")?).context("names.toml does not read")?,
-            programs: file.program,
-            paths: file.path,
-            cases: file.case,
+            target: cargo::build_directory()?,
+            names: toml::from_str(&names).context("names.toml does not read")?,
+            file,
         })
     }
 
@@ -84,19 +86,13 @@ impl Bench {
     /// It ended with another exit code or not at all, or its document does not read.
     fn values(&self, case: &Case) -> Result<BTreeMap<String, String>> {
         let folder = self.target.join("golden").join(case.id.replace('/', "-"));
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
+        empty(&folder)?;
         if let Some(described) = &case.described {
             let from = self.root.join(self.filled(case, &folder, &described.from));
-            let text = fs::read_to_string(&from)
-                .with_context(|| format!("{} cannot be read", from.display()))?;
-            fs::write(folder.join("box.toml"), described.apply(&text)?)?;
+            fs::write(folder.join("box.toml"), described.apply(&read(&from)?)?)?;
         }
-        for (command, exit) in
-            (case.before.iter().map(|before| (before, 0))).chain([(&case.run, case.exit)])
-        {
+        let before = case.before.iter().map(|before| (before, 0));
+        for (command, exit) in before.chain([(&case.run, case.exit)]) {
             let code = self.command(&self.filled(case, &folder, command), &folder)?;
             if code != exit {
                 let text = fs::read_to_string(folder.join("stderr")).unwrap_or_default();
@@ -118,11 +114,11 @@ impl Bench {
 
     /// A text of a case with what stands for names in braces.
     fn filled(&self, case: &Case, folder: &Path, text: &str) -> String {
-        let mut text = text
-            .replace("{}", &case.word)
-            .replace("{out}", &folder.to_string_lossy())
-            .replace("{box}", &folder.join("box.toml").to_string_lossy());
-        for (name, path) in &self.paths {
+        let described = folder.join("box.toml");
+        let text = text.replace("{}", &case.word);
+        let text = text.replace("{out}", &folder.to_string_lossy());
+        let mut text = text.replace("{box}", &described.to_string_lossy());
+        for (name, path) in &self.file.path {
             text = text.replace(&format!("{{{name}}}"), path);
         }
         text
@@ -131,21 +127,19 @@ impl Bench {
     /// Runs a command of cases.toml to its end and gives its exit code; what it prints goes into the folder.
     fn command(&self, command: &str, folder: &Path) -> Result<i32> {
         let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
-        let leading = self.programs.get(program);
+        let leading = self.file.program.get(program);
         let leading = leading.with_context(|| format!("[program] has no {program}"))?;
         let mut command = Command::new(self.target.join("debug").join(PROGRAM));
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if FOREIGN.iter().any(|start| text.starts_with(start)) {
-                command.env_remove(&name);
-            }
-        }
+        let is_ours = |(name, _): &(OsString, OsString)| {
+            let name = name.to_string_lossy();
+            !FOREIGN.iter().any(|start| name.starts_with(start))
+        };
         let mut child = command
-            .args(leading.split_whitespace())
-            .args(rest.split_whitespace())
+            .env_clear()
+            .envs(std::env::vars_os().filter(is_ours))
+            .args(leading.split_whitespace().chain(rest.split_whitespace()))
             .current_dir(&self.root)
             .env("HOME", folder)
-            .env_remove("XDG_STATE_HOME")
             .env("TPLENS_SOFT_DIR", self.target.join("soft"))
             .stdin(Stdio::null())
             .stdout(File::create(folder.join("stdout"))?)
@@ -177,9 +171,8 @@ fn rows(text: &str) -> Result<Value> {
             is_quoted ^= letter == '"';
             letter == ',' && !is_quoted
         });
-        fields
-            .map(|field| field.trim_matches('"').to_owned())
-            .collect()
+        let bare = |field: &str| field.trim_matches('"').to_owned();
+        fields.map(bare).collect()
     };
     let mut lines = text.lines().map(fields);
     let head = lines.next().unwrap_or_default();

@@ -85,14 +85,10 @@ pub(super) fn read(text: &str) -> Result<File> {
         let once = [String::new()];
         let words: &[String] = if case.of.is_empty() { &once } else { &case.of };
         for word in words {
-            let id = case.id.replace("{}", word);
-            ensure!(id.contains('/'), "{id} has no group");
-            let one = Case {
-                id: id.clone(),
-                word: word.clone(),
-                ..case.clone()
-            };
-            let twice = all.insert(id, one);
+            let mut one = case.clone();
+            (one.id, one.word) = (case.id.replace("{}", word), word.clone());
+            ensure!(one.id.contains('/'), "{} has no group", one.id);
+            let twice = all.insert(one.id.clone(), one);
             ensure!(twice.is_none(), "{} stands twice", case.id);
         }
     }

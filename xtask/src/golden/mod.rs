@@ -19,6 +19,7 @@ use self::bench::Bench;
 use self::cases::Case;
 use crate::cargo::{self, PROGRAM};
 use crate::counts::Counts;
+use crate::files;
 use crate::soft;
 
 /// Moves that are printed.
@@ -59,11 +60,9 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     let bench = Bench::open(&golden)?;
     let old = read(&golden.join("values"))?;
     let begun = Instant::now();
-    let chosen: Vec<&Case> = bench
-        .cases
-        .iter()
-        .filter(|case| (options.full || !case.full) && case.id.starts_with(&options.only))
-        .collect();
+    let is_asked =
+        |case: &&Case| (options.full || !case.full) && case.id.starts_with(&options.only);
+    let chosen: Vec<&Case> = bench.file.case.iter().filter(is_asked).collect();
     let (mut ran, mut new, mut bad) = (BTreeSet::new(), Values::new(), BTreeSet::new());
     for (case, outcome) in bench.run(&chosen) {
         match outcome {
@@ -80,22 +79,24 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     }
     let is_written = options.write && bad.is_empty();
 
-    let known: BTreeMap<&String, &Case> = bench.cases.iter().map(|case| (&case.id, case)).collect();
+    let known: BTreeMap<&String, &Case> = bench
+        .file
+        .case
+        .iter()
+        .map(|case| (&case.id, case))
+        .collect();
     let is_compared = |case: &String| ran.contains(case) || !known.contains_key(case);
     let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-    let (mut kept, mut moved) = (old.clone(), 0);
+    let (mut kept, mut moved) = (old.clone(), Vec::new());
     for key @ (case, name) in keys.into_iter().filter(|(case, _)| is_compared(case)) {
         let tolerance = known.get(case).map_or(0.0, |case| case.tolerance);
         let (before, now) = (old.get(key), new.get(key));
         // What lies within the tolerance stays as it was, and so does not creep.
-        let Some(by) = difference(before, now, tolerance.max(ROUNDING)) else {
+        let Some((size, by)) = difference(before, now, tolerance.max(ROUNDING)) else {
             continue;
         };
-        moved += 1;
-        if moved <= AT_MOST {
-            let [before, now] = [before, now].map(|value| value.map_or("-", String::as_str));
-            writeln!(out, "  {by:>9}  {before} -> {now}  {case}  {name}")?;
-        }
+        let [from, to] = [before, now].map(|value| value.map_or("-", String::as_str));
+        moved.push((size, format!("  {by:>9}  {from} -> {to}  {case}  {name}")));
         match now {
             Some(now) => drop(kept.insert(key.clone(), now.clone())),
             None => drop(kept.remove(key)),
@@ -104,34 +105,39 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
             bad.insert(case.clone());
         }
     }
+    moved.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    for (_, row) in moved.iter().take(AT_MOST) {
+        writeln!(out, "{row}")?;
+    }
     if is_written {
         write(&golden.join("values"), &kept)?;
         writeln!(out, "written: say in the commit why they moved")?;
     }
+    let (cases, values, moved) = (chosen.len(), new.len(), moved.len());
+    let s = begun.elapsed().as_secs_f64();
     writeln!(
         out,
-        "{} cases, {} values, {moved} moved; {:.0} s",
-        chosen.len(),
-        new.len(),
-        begun.elapsed().as_secs_f64()
+        "{cases} cases, {values} values, {moved} moved; {s:.0} s"
     )?;
     let passed = chosen.iter().filter(|case| !bad.contains(&case.id)).count();
     Ok(Counts::of(passed as u64, bad.len() as u64))
 }
 
-/// By how much a value moved, or how else it changed; `None` where it is the same.
-fn difference(old: Option<&String>, new: Option<&String>, tolerance: f64) -> Option<String> {
-    let (Some(old), Some(new)) = (old, new) else {
-        return Some(if old.is_none() { "new" } else { "gone" }.to_owned());
+/// By how much a value moved, as a part of it and in words, or how else it changed, which is the most; `None` where it is the same.
+fn difference(old: Option<&String>, new: Option<&String>, tolerance: f64) -> Option<(f64, String)> {
+    let otherwise = |how: &str| Some((f64::INFINITY, how.to_owned()));
+    let (old, new) = match (old, new) {
+        (None, _) => return otherwise("new"),
+        (_, None) => return otherwise("gone"),
+        (Some(old), Some(new)) if old == new => return None,
+        (Some(old), Some(new)) => (old.parse::<f64>(), new.parse::<f64>()),
     };
-    if old == new {
-        return None;
-    }
-    let (Ok(old), Ok(new)) = (old.parse::<f64>(), new.parse::<f64>()) else {
-        return Some("word".to_owned());
+    let (Ok(old), Ok(new)) = (old, new) else {
+        return otherwise("word");
     };
-    let is_same = (new - old).abs() <= tolerance * old.abs().max(new.abs());
-    (!is_same).then(|| format!("{:+.3}%", 100.0 * (new - old) / old.abs()))
+    let (by, part) = (new - old, (new - old) / old.abs());
+    let is_same = by.abs() <= tolerance * old.abs().max(new.abs());
+    (!is_same).then(|| (part.abs(), format!("{:+.3}%", 100.0 * part)))
 }
 
 /// Reads the values of all files of a folder: a case, a name and a value a line.
@@ -139,7 +145,7 @@ fn read(folder: &Path) -> Result<Values> {
     let mut values = Values::new();
     for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
         let file = entry?.path();
-        let text = fs::read_to_string(&file)?;
+        let text = files::read(&file)?;
         for line in text.lines().skip(HEAD.lines().count()) {
             let (case, rest) = line.split_once('\t').unwrap_or_default();
             let columns = rest.split_once('\t');
@@ -152,15 +158,14 @@ fn read(folder: &Path) -> Result<Values> {
 
 /// Writes a file for each group, which is what stands before the slash of a case.
 fn write(folder: &Path, values: &Values) -> Result<()> {
-    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, String> = BTreeMap::new();
     for ((case, name), value) in values {
         let group = case.split('/').next().unwrap_or_default();
-        let file = files.entry(group).or_insert_with(|| HEAD.to_owned());
+        let file = groups.entry(group).or_insert_with(|| HEAD.to_owned());
         file.push_str(&format!("{case}\t{name}\t{value}\n"));
     }
-    fs::remove_dir_all(folder)?;
-    fs::create_dir_all(folder)?;
-    for (group, text) in files {
+    files::empty(folder)?;
+    for (group, text) in groups {
         fs::write(folder.join(format!("{group}.tsv")), text)?;
     }
     Ok(())
@@ -174,7 +179,11 @@ mod tests {
     fn what_moved_is_found_with_its_percent() {
         let by = |old: Option<&str>, new: Option<&str>| {
             let [old, new] = [old, new].map(|value| value.map(str::to_owned));
-            difference(old.as_ref(), new.as_ref(), 0.01)
+            difference(old.as_ref(), new.as_ref(), 0.01).map(|(size, by)| {
+                let is_number = by.ends_with('%') && by != "+inf%";
+                assert_eq!(size.is_finite(), is_number, "{by}");
+                by
+            })
         };
         assert_eq!(by(Some("pass"), Some("pass")), None);
         assert_eq!(by(Some("200"), Some("199")), None);
@@ -193,7 +202,7 @@ mod tests {
         let values = read(&golden.join("values")).unwrap();
         // Every value belongs to a case that is there.
         for (id, _) in values.keys() {
-            assert!(bench.cases.iter().any(|case| case.id == *id), "{id}");
+            assert!(bench.file.case.iter().any(|case| case.id == *id), "{id}");
         }
         let folder = std::env::temp_dir().join(format!("xtask-golden-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();

@@ -72,10 +72,8 @@ type Found = (Vec<String>, Value);
 /// Collects what a pattern finds. What is not there, or null, is not found.
 fn walk(value: &Value, pattern: &str, keys: &[String], found: &mut Vec<Found>) {
     let pattern = pattern.strip_prefix('.').unwrap_or(pattern);
-    if let Some((wanted, rest)) = pattern
-        .strip_prefix('[')
-        .and_then(|inner| inner.split_once(']'))
-    {
+    let list = pattern.strip_prefix('[');
+    if let Some((wanted, rest)) = list.and_then(|inner| inner.split_once(']')) {
         let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
         for (index, element) in value.as_array().into_iter().flatten().enumerate() {
             match own_keys(element, wanted, index) {

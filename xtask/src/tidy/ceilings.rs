@@ -43,25 +43,19 @@ pub(super) fn check(
             _ => {}
         }
         let at = ceiling.map_or(*count, |at| at.min(*count));
-        lowered
-            .entry(name)
-            .or_default()
-            .push(format!("{what} = {at}"));
+        let cells = lowered.entry(name).or_default();
+        cells.push(format!("{what} = {at}"));
     }
     if tighten {
-        let row = |(name, cells): (&str, Vec<String>)| {
-            format!("\"{name}\" = {{ {} }}\n", cells.join(", "))
-        };
-        let rows: String = lowered.into_iter().map(row).collect();
+        let rows = lowered.into_iter();
+        let rows = rows.map(|(name, cells)| format!("\"{name}\" = {{ {} }}\n", cells.join(", ")));
+        let rows: String = rows.collect();
         fs::write(file, HEAD.to_owned() + &rows).context(FILE)?;
         return Ok(findings);
     }
-    let gone = |(name, row): (String, BTreeMap<String, usize>)| {
-        let what = row.into_keys();
-        let gone =
-            what.map(|what| format!("{name}: {what} is gone; run `cargo xtask tidy --tighten`"));
-        gone.collect::<Vec<_>>()
-    };
-    findings.extend(rows.into_iter().flat_map(gone));
+    for (name, row) in &rows {
+        let gone = |what| format!("{name}: {what} is gone; run `cargo xtask tidy --tighten`");
+        findings.extend(row.keys().map(gone));
+    }
     Ok(findings)
 }

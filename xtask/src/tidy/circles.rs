@@ -39,9 +39,8 @@ impl Modules {
     /// Adds a file by its path below `src` and its product code. `lib.rs` must come before `main.rs`.
     pub(super) fn add(&mut self, path: &str, product: &str) {
         let mut module = segments(&path.trim_end_matches(".rs").replace('/', "::"));
-        let lists = module
-            .pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()))
-            .is_some();
+        let is_list = |last: &mut String| ["mod", "lib", "main"].contains(&last.as_str());
+        let lists = module.pop_if(is_list).is_some();
         let mut found = Module::default();
         // What only lists and exports has no imports of its own.
         let imports = !lists || DEFINES.is_match(product);
@@ -56,8 +55,7 @@ impl Modules {
             }
         }
         if imports {
-            let paths = PATH.find_iter(product);
-            let paths = paths.map(|path| segments(path.as_str()));
+            let paths = PATH.find_iter(product).map(|path| segments(path.as_str()));
             found.imports.extend(paths);
         }
         self.0.insert(module, found);
@@ -99,9 +97,8 @@ impl Modules {
 
     /// Adds the files that a path means.
     fn defining<'a>(&'a self, path: &[String], hops: usize, found: &mut BTreeSet<&'a Segments>) {
-        let known = (0..=path.len())
-            .rev()
-            .find_map(|end| self.0.get_key_value(&path[..end]));
+        let mut ends = (0..=path.len()).rev();
+        let known = ends.find_map(|end| self.0.get_key_value(&path[..end]));
         let Some((name, module)) = known else {
             return;
         };
@@ -129,10 +126,8 @@ impl Modules {
 /// Adds every path of a `use` tree, without the names that they get with `as`.
 fn flatten(prefix: &str, tree: &str, found: &mut BTreeSet<Segments>) {
     let (head, list) = tree.split_once('{').unwrap_or((tree, ""));
-    let path = format!(
-        "{prefix}{}",
-        head.split_whitespace().next().unwrap_or_default()
-    );
+    let head = head.split_whitespace().next().unwrap_or_default();
+    let path = format!("{prefix}{head}");
     let Some((list, _)) = list.rsplit_once('}') else {
         found.insert(segments(&path));
         return;

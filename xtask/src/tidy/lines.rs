@@ -35,9 +35,8 @@ impl Part {
             Part::Attribute => 0,
             Part::Tests(depth) => depth,
         };
-        match depth + line.matches('{').count().cast_signed()
-            - line.matches('}').count().cast_signed()
-        {
+        let braces = |brace: char| line.matches(brace).count().cast_signed();
+        match depth + braces('{') - braces('}') {
             depth @ 1.. => Part::Tests(depth),
             _ => Part::Product,
         }
@@ -68,12 +67,11 @@ pub(super) fn split(text: &str, lines: &mut Lines) -> String {
 pub(super) fn is_test(inner: &str) -> bool {
     let (folder, name) = inner.rsplit_once('/').unwrap_or(("", inner));
     let mut folders = folder.split('/');
-    name.starts_with("test_")
-        || ["tests.rs", "test.rs"].contains(&name)
-        || folders
-            .next()
-            .is_some_and(|first| TEST_FOLDERS.contains(&first))
+    let first = folders.next().unwrap_or_default();
+    TEST_FOLDERS.contains(&first)
         || folders.any(|folder| folder == "tests")
+        || ["tests.rs", "test.rs"].contains(&name)
+        || name.starts_with("test_")
 }
 
 #[cfg(test)]

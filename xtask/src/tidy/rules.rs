@@ -51,11 +51,11 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("should_panic", "match on the error"),
     (
         "serde(flatten",
-        "spell the fields out, so that unknown keys are found",
+        "spell the fields out: unknown keys are found",
     ),
     (
         "serde(untagged",
-        "use a tagged enum, so that errors name the variant",
+        "use a tagged enum: errors name the variant",
     ),
 ];
 
@@ -83,13 +83,10 @@ fn check_head(text: &str) -> Option<String> {
     let lines = text.lines().count();
     if !text.starts_with("//!") {
         let what = "begin with a //! head that says what the file is for and what it does not do";
-        Some(what.to_owned())
-    } else if lines > TOO_LONG && !head.any(|line| line.starts_with(REASON)) {
-        let what = format!("{lines} lines: split it, or give the reason with `{REASON} ...`");
-        Some(what)
-    } else {
-        None
+        return Some(what.to_owned());
     }
+    let is_long = lines > TOO_LONG && !head.any(|line| line.starts_with(REASON));
+    is_long.then(|| format!("{lines} lines: split it, or give the reason with `{REASON} ...`"))
 }
 
 /// Checks a line of a source file.

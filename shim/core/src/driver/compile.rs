@@ -2,7 +2,7 @@
 
 use super::{Driver, PLACE, Place};
 use crate::loader::Handle;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 type Program = *mut c_void;
@@ -19,13 +19,9 @@ type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Read = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 type Properties = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
-/// Where the compiler is, if not in the runtime.
-const FILES: &[&str] = &[
-    "libhiprtc.so",
-    "libhiprtc.so.7",
-    "libhiprtc.so.6",
-    "libhiprtc.so.5",
-];
+/// Where the compiler is, if not in the runtime, and how its files' names end, by ROCm's release.
+const FILE: &str = "libhiprtc.so";
+const RELEASES: [&str; 4] = ["", ".7", ".6", ".5"];
 
 /// The bytes of `hipDeviceProp_tR0600`, with room for what later releases add, and where its `gcnArchName[256]` begins
 /// (hip_runtime_api.h of ROCm 6.0 on, as compiled).
@@ -34,36 +30,26 @@ const ARCHITECTURE_AT: usize = 1160;
 
 /// Makes a code object for the calling thread's device.
 pub(super) fn compile(driver: &Driver, source: &CStr) -> Result<Vec<u8>, String> {
-    let option = CString::new(format!("--offload-arch={}", architecture(driver)?))
-        .map_err(|_| "the device's architecture holds a NUL".to_owned())?;
-    let compiler = Compiler::find(driver)?;
-    let create = compiler.function::<Create>(c"hiprtcCreateProgram")?;
+    let option = format!("--offload-arch={}\0", architecture(driver)?);
+    let compiler = compiler(driver)?;
+    let create = function::<Create>(compiler, c"hiprtcCreateProgram")?;
     let mut program = null_mut();
+    let (text, name) = (source.as_ptr(), c"spin.hip".as_ptr());
     // SAFETY: hiprtc.h: `hiprtcCreateProgram(hiprtcProgram *, const char *src, const char *name, int headers, const char **, const
     // char **)` writes one handle; the texts end in NUL; without headers both lists may be null.
-    let code = unsafe {
-        create(
-            &raw mut program,
-            source.as_ptr(),
-            c"spin.hip".as_ptr(),
-            0,
-            null(),
-            null(),
-        )
-    };
+    let code = unsafe { create(&raw mut program, text, name, 0, null(), null()) };
     check("hiprtcCreateProgram", code)?;
-    let compile = compiler.function::<Compile>(c"hiprtcCompileProgram")?;
-    let options = [option.as_ptr()];
-    // SAFETY: hiprtc.h: `hiprtcCompileProgram(hiprtcProgram, int, const char **)` reads one option, which is alive.
+    let compile = function::<Compile>(compiler, c"hiprtcCompileProgram")?;
+    let options = [option.as_ptr().cast()];
+    // SAFETY: hiprtc.h: `hiprtcCompileProgram(hiprtcProgram, int, const char **)` reads one option, which is alive and ends in NUL.
     let code = unsafe { compile(program, 1, options.as_ptr()) };
     check("hiprtcCompileProgram", code)?;
-    let size_of = compiler.function::<Size>(c"hiprtcGetCodeSize")?;
+    let size_of = function::<Size>(compiler, c"hiprtcGetCodeSize")?;
     let mut size = 0;
     // SAFETY: hiprtc.h: `hiprtcGetCodeSize(hiprtcProgram, size_t *)` writes one size.
-    check("hiprtcGetCodeSize", unsafe {
-        size_of(program, &raw mut size)
-    })?;
-    let read = compiler.function::<Read>(c"hiprtcGetCode")?;
+    let code = unsafe { size_of(program, &raw mut size) };
+    check("hiprtcGetCodeSize", code)?;
+    let read = function::<Read>(compiler, c"hiprtcGetCode")?;
     let mut image = vec![0_u8; size];
     // SAFETY: hiprtc.h: `hiprtcGetCode(hiprtcProgram, char *)` writes as many bytes as it said. The program is not destroyed: there
     // is one for each device.
@@ -89,34 +75,29 @@ fn architecture(driver: &Driver) -> Result<String, String> {
     let bytes: Vec<u8> = words.skip(ARCHITECTURE_AT).take(256).collect();
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     let name = name.to_string_lossy();
-    if name.starts_with("gfx") {
-        Ok(name.into_owned())
-    } else {
-        Err("the runtime names no architecture to compile for".to_owned())
+    match name.starts_with("gfx") {
+        true => Ok(name.into_owned()),
+        false => Err("the runtime names no architecture to compile for".to_owned()),
     }
 }
 
-/// Where the compiler's functions are.
-struct Compiler(Handle);
+/// The library with the compiler's functions.
+fn compiler(driver: &Driver) -> Result<Handle, String> {
+    let has = |handle: &Handle| handle.symbol(c"hiprtcCompileProgram").is_some();
+    let open = |release| Handle::open(&format!("{FILE}{release}")).ok();
+    let beside = RELEASES.iter().filter_map(open);
+    let found = std::iter::once(driver.handle).chain(beside).find(has);
+    found.ok_or_else(|| format!("{FILE} did not load, and compiles the delay"))
+}
 
-impl Compiler {
-    fn find(driver: &Driver) -> Result<Self, String> {
-        let has = |handle: &Handle| handle.symbol(c"hiprtcCompileProgram").is_some();
-        let beside = FILES.iter().filter_map(|file| Handle::open(file).ok());
-        let found = std::iter::once(driver.handle).chain(beside).find(has);
-        let found = found.map(Self);
-        found.ok_or_else(|| format!("{} did not load, and compiles the delay", FILES[0]))
-    }
-
-    fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
-        // SAFETY: the aliases above are the types that hiprtc.h declares for the names asked for here.
-        unsafe { self.0.function(name) }
-    }
+fn function<F: Copy>(compiler: Handle, name: &CStr) -> Result<F, String> {
+    // SAFETY: the aliases above are the types that hiprtc.h declares for the names asked for here.
+    unsafe { compiler.function(name) }
 }
 
 fn check(call: &str, code: c_int) -> Result<(), String> {
-    if code == 0 {
-        return Ok(());
+    match code {
+        0 => Ok(()),
+        _ => Err(format!("{call} returned HIPRTC error {code}")),
     }
-    Err(format!("{call} returned HIPRTC error {code}"))
 }
