@@ -109,11 +109,12 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
             .map(|sent| format!("At TP{from} it takes {} ms.", range(&sent, digits))),
     );
     answer.extend(normal(inputs, attribution, digits));
-    let unexplained = attribution.bar(Cause::Unexplained).map(|bar| bar.ms.mid);
-    answer.extend(unexplained.filter(|ms| format!("{ms:.digits$}").starts_with('-') && *ms < 0.0).map(|ms| {
-        let over = -ms;
-        format!("Unexplained is below zero: the parts add up to {over:.digits$} ms more than was measured.")
-    }));
+    let rest = attribution.bar(Cause::Unexplained).map(|bar| bar.ms.mid);
+    if let Some(over) = rest.map(|ms| -ms).filter(|over| *over > 0.05) {
+        answer.push(format!(
+            "Unexplained is below zero: the parts add up to {over:.digits$} ms more than was measured."
+        ));
+    }
     answer
 }
 

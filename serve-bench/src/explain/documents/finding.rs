@@ -30,10 +30,9 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
     let mut rest = shown.split_off(shown.len().min(SHOWN));
     rest.extend(notes.into_iter().map(item));
     if !rest.is_empty() {
-        let notes = if rest.len() == 1 {
-            "1 note".to_owned()
-        } else {
-            format!("{} notes", rest.len())
+        let notes = match rest.len() {
+            1 => "1 note".to_owned(),
+            many => format!("{many} notes"),
         };
         shown.push(Item::plain(format!(
             "{notes} on inputs and assumptions (-v)."
@@ -55,12 +54,11 @@ fn by_words(findings: &[Finding]) -> Vec<(&Finding, String)> {
             None => lines.push((finding, line, run.into_iter().collect())),
         }
     }
-    let named = lines
-        .into_iter()
-        .map(|(first, line, runs)| match runs.as_slice() {
-            [] => (first, line),
-            runs => (first, format!("{}: {line}", runs.join(", "))),
-        });
+    let lines = lines.into_iter();
+    let named = lines.map(|(first, line, runs)| match runs.is_empty() {
+        true => (first, line),
+        false => (first, format!("{}: {line}", runs.join(", "))),
+    });
     named.collect()
 }
 
