@@ -1,18 +1,24 @@
 //! [`Shown`]: all that a folder with `sys` and `proc` says of a box, in the order in which it is shown.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
+use inventory::Built;
 use program::Stop;
 use runner::Interrupt;
 use serde::Serialize;
 use topology::vendor::METAX;
 use topology::{
-    End, Fact, IommuMode, KfdNode, LargeBar, Machine, Matrix, Nic, PathType, PciAddress, PciDevice,
-    PciTree, PcieLink, Placed, Platform, SlotLink, SlotPath, Sysfs, divided_gpus, gpu_name,
-    large_bar, max_payload_bytes, xgmi,
+    End, Fact, IommuMode, KfdNode, LargeBar, Machine, Matrix, Nic, NvLinks, PathType, PciAddress,
+    PciDevice, PciTree, PcieLink, Placed, Platform, SlotLink, SlotPath, Sysfs, divided_gpus,
+    gpu_name, large_bar, max_payload_bytes, nvlinks_between, xgmi,
 };
 
 use crate::parent::fabric::{self, Fabric};
+
+/// How long NVML may take for a step of its start.
+const NVML: Duration = Duration::from_secs(5);
 
 /// A box.
 #[derive(Debug, Clone, Serialize)]
@@ -46,7 +52,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Reads a box; `may_run` says whether a vendor's tool may be run for links beside PCI Express.
+    /// Reads a box; `may_run` says whether a vendor's library or tool may be asked for links beside PCI Express.
     ///
     /// # Errors
     /// No sysfs, or one that contradicts itself.
@@ -73,9 +79,12 @@ impl Shown {
             .partition(|nic| nic.is_virtual);
         let mut matrix_open = Vec::new();
         let fabric = fabric(&machine, sysfs, may_run, &mut matrix_open);
+        let nvlinks = nvlinks(&machine, may_run, &mut matrix_open);
         let beside = |a: PciAddress, b: PciAddress| {
             let metax = fabric.contains(&(a, b)).then_some(PathType::Mx);
-            xgmi(&kfd, a, b).or(metax)
+            let of = |gpu| Some((gpu, nvlinks.get(&gpu)?));
+            let nv = || nvlinks_between(of(a)?, of(b)?).map(PathType::Nv);
+            xgmi(&kfd, a, b).or(metax).or_else(nv)
         };
         let names = machine.gpus.iter().map(|gpu| gpu_name(sysfs, gpu));
         let names: Vec<Option<String>> = names.collect();
@@ -117,14 +126,32 @@ impl Shown {
     }
 }
 
-/// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
-fn fabric(machine: &Machine, sysfs: &Sysfs, may_run: bool, open: &mut Vec<String>) -> Fabric {
-    let several = |is: fn(&&PciDevice) -> bool| machine.gpus.iter().filter(is).count() > 1;
-    if several(|gpu| gpu.may_have_nvlink()) {
-        let text = "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from";
+/// Whether there are several such GPUs.
+fn has_several(machine: &Machine, is: fn(&&PciDevice) -> bool) -> bool {
+    machine.gpus.iter().filter(is).count() > 1
+}
+
+/// The NVLinks of which NVML tells; that it does not is said.
+fn nvlinks(
+    machine: &Machine,
+    may_run: bool,
+    open: &mut Vec<String>,
+) -> BTreeMap<PciAddress, NvLinks> {
+    if !has_several(machine, |gpu| gpu.may_have_nvlink()) {
+        return BTreeMap::new();
+    }
+    let asked = may_run.then(|| inventory::nvlinks(Built::Cuda, NVML, &Interrupt::none()));
+    let told = asked.and_then(Result::ok).unwrap_or_default();
+    if told.is_empty() {
+        let text = "NVLink is in no file of sysfs, and NVML does not tell: where `nvidia-smi topo -m` shows NV#, give its output to --from";
         open.push(text.to_owned());
     }
-    if several(|gpu| gpu.vendor == METAX) && !may_run {
+    told.into_iter().collect()
+}
+
+/// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
+fn fabric(machine: &Machine, sysfs: &Sysfs, may_run: bool, open: &mut Vec<String>) -> Fabric {
+    if has_several(machine, |gpu| gpu.vendor == METAX) && !may_run {
         let text = "MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from";
         open.push(text.to_owned());
         return Fabric::default();
