@@ -59,6 +59,30 @@ impl<'a> Asker<'a> {
         open_run(folder, (what, file), settings, self.interrupt, self.say)
     }
 
+    /// Does the steps of a run, each for itself, ends the last server, and says once why some have no result.
+    ///
+    /// # Errors
+    /// What ends all of them, as [`Tries::step`].
+    pub(crate) fn tried(
+        &self,
+        run: &mut Run<'_>,
+        steps: &[Step],
+    ) -> Result<Vec<Result<StepEnd, Lost>>, Stop> {
+        run.expect(steps);
+        let (mut tries, mut ends) = (Tries::default(), Vec::new());
+        for step in steps {
+            let end = tries.step(run, step)?;
+            if let Err(lost) = &end
+                && !ends.contains(&end)
+            {
+                (self.say)(&format!("{} is left out: {}", step.name, lost.reason));
+            }
+            ends.push(end);
+        }
+        run.end_server();
+        Ok(ends)
+    }
+
     /// Prints a document, writes it as a page, and says where that and everything else is; gives the exit code.
     pub(crate) fn deliver(&self, document: &Document, folder: &Path, page: &str) -> u8 {
         let page = folder.join(page);
@@ -128,12 +152,13 @@ impl Tries {
     }
 }
 
-/// Flags with their values as words.
-pub(crate) fn words<'a>(flags: impl IntoIterator<Item = (&'a str, String)>) -> Vec<String> {
+/// Flags with their values as words, those alone that have one.
+pub(crate) fn words<'a, V: Into<Option<String>>>(
+    flags: impl IntoIterator<Item = (&'a str, V)>,
+) -> Vec<String> {
     let flags = flags.into_iter();
-    flags
-        .flat_map(|(flag, value)| [flag.to_owned(), value])
-        .collect()
+    let flags = flags.filter_map(|(flag, value)| Some([flag.to_owned(), value.into()?]));
+    flags.flatten().collect()
 }
 
 /// A command's words as a shell takes them.

@@ -111,16 +111,12 @@ impl<'a> Plan<'a> {
                     return Err(Stop::Refused(why.into()));
                 }
                 Some(reason) => plan.refused.push((row.name, reason)),
-                None => {
-                    let delays = match row.change {
-                        Change::Delay => args.delays.iter().copied().map(Some).collect(),
-                        _ => vec![None],
-                    };
-                    for delay_us in delays {
-                        let arm = plan.arm(row, names, delay_us)?;
-                        plan.arms.push(arm);
+                None if row.change == Change::Delay => {
+                    for us in &args.delays {
+                        plan.arms.push(plan.arm(row, names, Some(*us))?);
                     }
                 }
+                None => plan.arms.push(plan.arm(row, names, None)?),
             }
         }
         let order = rounds(plan.arms.len(), args.launches, SEED);
@@ -209,7 +205,6 @@ impl<'a> Plan<'a> {
         let Some((us, shim)) = delay_us.zip(self.args.shim.as_ref()) else {
             return Ok(arm);
         };
-        let text = |path: &Path| path.display().to_string();
         add("TPLENS_DELAY_US", us.to_string());
         if let Some(real) = &self.args.ccl {
             add("TPLENS_DELAY_LIBRARY", text(real));
@@ -247,18 +242,16 @@ impl<'a> Plan<'a> {
     pub(super) fn steps(&self, launch: &Launched, folder: &Path) -> Result<[Step; 2], Stop> {
         let (arm, args, tp) = (&self.arms[launch.arm], self.subject.args, self.args.tp);
         let (name, at) = (&launch.name, folder.join(&launch.name));
-        let text = |path: &Path| path.display().to_string();
         let shim = self.args.shim.as_ref().filter(|_| arm.delay_us.is_some());
         let environment = |log: &str| -> Vec<(OsString, OsString)> {
-            let log = shim.map(|_| ("TPLENS_DELAY_LOG".to_owned(), text(&at.join(log))));
-            let all = arm.variables.iter().cloned().chain(log);
-            all.map(|(name, value)| (name.into(), value.into()))
-                .collect()
+            let variables = arm.variables.iter();
+            let variables = variables.map(|(name, value)| (name.into(), value.into()));
+            let log = shim.map(|_| ("TPLENS_DELAY_LOG".into(), at.join(log).into()));
+            variables.chain(log).collect()
         };
         let of_launch = |words: &mut [String], file: &str| {
-            let sim = words
-                .iter_mut()
-                .filter(|word| args.sim.as_ref() == Some(*word));
+            let is_sim = |word: &&mut String| args.sim.as_ref() == Some(&**word);
+            let sim = words.iter_mut().filter(is_sim);
             sim.for_each(|word| *word = text(&at.join(file)));
         };
         // A real machine's devices are those that the variable shows.
@@ -274,9 +267,6 @@ impl<'a> Plan<'a> {
         let mode = self.mode().to_string().replace('_', "-");
         let library = shim.or(self.args.ccl.as_ref()).map(|path| text(path));
         let more = [("--modes", Some(mode)), ("--ccl", library)];
-        let more = more
-            .into_iter()
-            .filter_map(|(flag, value)| Some((flag, value?)));
         timed.arguments.extend(words(more));
         timed.environment = environment("shim-allreduce.jsonl");
         let mut server = self.subject.command.for_size(tp);
@@ -321,14 +311,19 @@ impl<'a> Plan<'a> {
         let variables = variables.map(|(name, value)| format!("{name}={value}"));
         let is_told = self.subject.command.says(NO_OWN_ALL_REDUCE);
         let flag = is_told.then(|| NO_OWN_ALL_REDUCE.to_owned());
-        let delay = arm.delay_us;
-        let delay = delay.map(|us| format!("{us} us added to each all-reduce"));
+        let delay = arm
+            .delay_us
+            .map(|us| format!("{us} us added to each all-reduce"));
         let parts: Vec<String> = variables.chain(flag).chain(delay).collect();
         match parts.is_empty() {
             true => "as it is".to_owned(),
             false => parts.join(", "),
         }
     }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// All-reduces of a decode step.

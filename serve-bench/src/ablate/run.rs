@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Arm as Kept, Change, LEAST_LAUNCHES, Launch};
+use explain::{Ablation, Arm as Kept, LEAST_LAUNCHES, Launch};
 use program::Stop;
 use program::command_line::quoted;
 use record::{Payload, exit};
@@ -15,10 +15,10 @@ use view::{Document, Item, Next, Tone};
 
 use super::args::AblateArgs;
 use super::collect;
-use super::plan::{Launched, Plan, all_reduces};
+use super::plan::{Plan, all_reduces};
 use crate::explain::{boxes, range, slope_of};
 use crate::json;
-use crate::planner::{Asker, Tries, words};
+use crate::planner::{Asker, Tries};
 use crate::study::subject::{LINKS, Subject, check_program};
 
 /// The arms with what their launches measured.
@@ -72,10 +72,9 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 /// Looks at this machine's devices and who reaches whom, as a step of the run: a look, not a measurement, with one small case and as few
 /// samples as make a number. Every pair is probed whatever the cases are.
 fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surroundings, Stop> {
-    let few = "--cases local_ce --sizes 1M --samples 6 --budget 1".split(' ');
-    let few = few.map(str::to_owned);
-    let arguments = words([("--gpus", subject.devices(tp)?)]);
-    let arguments = arguments.into_iter().chain(few).collect();
+    let few = "--cases local_ce --sizes 1M --samples 6 --budget 1 --gpus";
+    let mut arguments: Vec<String> = few.split(' ').map(str::to_owned).collect();
+    arguments.push(subject.devices(tp)?);
     let step = subject.measured(LINKS.to_owned(), "p2p", arguments, LOOK_S);
     let folder = run.step(&step)?.folder;
     let origin = folder.display().to_string();
@@ -85,9 +84,8 @@ fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surrounding
         }
         _ => Err(format!("{origin} holds no links of tplens p2p")),
     };
-    around
-        .map(|(around, _)| around)
-        .map_err(|why| Stop::Refused(why.into()))
+    let (around, _) = around.map_err(|why| Stop::Refused(why.into()))?;
+    Ok(around)
 }
 
 fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> Result<u8, Stop> {
@@ -95,10 +93,9 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let steps = launches.map(|launch| plan.steps(launch, folder));
     let steps = steps.collect::<Result<Vec<_>, Stop>>()?;
     run.expect(&steps.concat());
-    let mut tries = Tries::default();
-    let mut ablation = ablation(plan);
     let file = folder.join(FILE);
-    let mut missing: Vec<(&str, String)> = Vec::new();
+    let (mut tries, mut missing) = (Tries::default(), Vec::new());
+    let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
     for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
         let is_done = steps.iter().all(|step| step.done(folder).is_some());
         if !is_done || collect::launch(plan, order, launch, folder).is_err() {
@@ -106,30 +103,31 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
             set_aside(&folder.join(&launch.name))?;
         }
         plan.write_boxes(order, launch, folder)?;
-        let mut found = Ok(());
+        let mut end = Ok(());
         for step in steps {
-            if found.is_ok() {
-                let end = tries.step(&mut run, step)?;
-                found = end.map(drop).map_err(|lost| lost.reason);
+            if end.is_ok() {
+                let tried = tries.step(&mut run, step)?;
+                end = tried.map(drop).map_err(|lost| lost.reason);
             }
         }
         // With it ends what the delay library writes.
         run.end_server();
-        match found.and_then(|()| collect::launch(plan, order, launch, folder)) {
-            Ok(found) => {
-                (asker.say)(&format!("  {}", launched(&found)));
-                add(&mut ablation, plan, launch, found);
-                json::write(&file, &ablation)?;
+        match end.and_then(|()| collect::launch(plan, order, launch, folder)) {
+            Ok(one) => {
+                (asker.say)(&format!("  {}", launched(&one)));
+                found[launch.arm].push(one);
+                json::write(&file, &ablation(plan, &found))?;
             }
             Err(reason) => {
                 (asker.say)(&format!("  this launch says nothing: {reason}"));
-                missing.push((&launch.name, reason));
+                missing.push(format!("{}: {reason}", launch.name));
             }
         }
     }
+    let ablation = ablation(plan, &found);
     json::write(&file, &ablation)?;
-    let (slope, decided) = slope_of(&ablation);
-    let document = completed(slope, &ablation, &missing, &file);
+    let (document, decided) = slope_of(&ablation);
+    let document = completed(document, &ablation, &missing, &file);
     let whole = match missing.is_empty() {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
@@ -137,11 +135,17 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     Ok(exit::fold([asker.show.print(&document), whole, decided]))
 }
 
-/// An ablation of which nothing is known yet.
-fn ablation(plan: &Plan<'_>) -> Ablation {
+/// An ablation of which so much was found of each arm; what the slope test compares the others with comes first.
+fn ablation(plan: &Plan<'_>, found: &[Vec<Launch>]) -> Ablation {
     let subject = &plan.subject;
     let simulated = subject.simulated.as_ref();
     let engine = plan.facts.describe();
+    let arms = plan.arms.iter().zip(found).map(|(arm, launches)| Kept {
+        name: arm.name.clone(),
+        change: arm.row.change,
+        how: plan.how(arm),
+        launches: launches.clone(),
+    });
     Ablation {
         schema: SCHEMA,
         model: subject.model.name.clone(),
@@ -154,40 +158,20 @@ fn ablation(plan: &Plan<'_>) -> Ablation {
         simulated: simulated.map(|machine| machine.name.clone()),
         planned: all_reduces(&plan.step),
         step_from: Some(explain::StepFrom::DecodeGap),
-        arms: Vec::new(),
+        arms: arms.filter(|arm| !arm.launches.is_empty()).collect(),
     }
 }
 
-/// Adds what a launch measured to its arm.
-fn add(ablation: &mut Ablation, plan: &Plan<'_>, launch: &Launched, found: Launch) {
-    let (arm, arms) = (&plan.arms[launch.arm], &mut ablation.arms);
-    if let Some(kept) = arms.iter_mut().find(|kept| kept.name == arm.name) {
-        return kept.launches.push(found);
-    }
-    arms.push(Kept {
-        name: arm.name.clone(),
-        change: arm.row.change,
-        how: plan.how(arm),
-        launches: vec![found],
-    });
-    // What the slope test compares the others with comes first.
-    arms.sort_by_key(|arm| arm.change != Change::Baseline);
-}
-
-/// Makes of the document of the slope test that of an ablation: `missing` are the launches that say nothing, with their names and
-/// reasons.
+/// Makes of the document of the slope test that of an ablation; `missing` are the launches that say nothing, with their reasons.
 fn completed(
-    slope: Document,
+    mut document: Document,
     ablation: &Ablation,
-    missing: &[(&str, String)],
+    missing: &[String],
     file: &Path,
 ) -> Document {
     let launches: usize = ablation.arms.iter().map(|arm| arm.launches.len()).sum();
-    let mut document = Document {
-        title: format!("Ablation of {}", ablation.model),
-        simulated: ablation.simulated.clone(),
-        ..slope
-    };
+    document.title = format!("Ablation of {}", ablation.model);
+    document.simulated.clone_from(&ablation.simulated);
     document.answer.insert(0, format!(
         "{} TP{}, {} in flight: {launches} launches of {} arms; a step is the mean gap while every slot decodes.",
         ablation.model,
@@ -199,11 +183,8 @@ fn completed(
         "explain results of runs with it.",
         format!("tplens explain ... --ablation {}", quoted(file.as_os_str())),
     ));
-    if let Some((name, reason)) = missing.first() {
-        let text = format!(
-            "{} launches missing, the first {name}: {reason}",
-            missing.len()
-        );
+    if let Some(first) = missing.first() {
+        let text = format!("{} launches missing, the first {first}", missing.len());
         let item = Item::of(Tone::Warning, text).coded("launch-missing");
         document.findings.insert(0, item);
         let again = "run the same command again: it tries what is missing.";
@@ -217,14 +198,12 @@ fn completed(
 
 /// What an arm's launches took, for one line while it runs.
 fn launched(launch: &Launch) -> String {
-    let collective = launch.collective_us.map_or_else(String::new, |us| {
-        format!("all-reduce {} us, ", range(&us, 2))
-    });
-    let step = range(&launch.step_ms, 3);
-    let late = if launch.limited.is_some() || launch.is_late() {
-        "; left out: this machine was busy"
-    } else {
-        ""
+    let collective = launch.collective_us.as_ref();
+    let collective = collective.map_or_else(|| "—".to_owned(), |us| range(us, 2));
+    let late = match launch.limited.is_some() || launch.is_late() {
+        true => "; left out: this machine was busy",
+        false => "",
     };
-    format!("{collective}step {step} ms{late}")
+    let step = range(&launch.step_ms, 3);
+    format!("all-reduce {collective} us, step {step} ms{late}")
 }

@@ -3,9 +3,7 @@
 mod check;
 mod link;
 mod paper;
-mod paper_document;
 pub(crate) mod study;
-mod study_document;
 mod words;
 
 pub(crate) use check::{CheckArgs, check};

@@ -10,9 +10,6 @@ use serde_json::Value;
 
 use crate::planner;
 
-/// Seed of the prompts: the same prompts for every server, each being started afresh.
-const SEED: &str = "1";
-
 /// What a decode step is assumed to take, s, and the part of its time to get ready that a server needs: only the time that is printed
 /// before the first load rests on it.
 const STEP_S: f64 = 0.03;
@@ -40,6 +37,10 @@ pub(crate) struct LoadArgs {
     /// Seconds until a started server must answer.
     #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
     pub(crate) ready_timeout: Duration,
+
+    /// Seed of the prompts: the same prompts for every server, each being started afresh.
+    #[arg(skip = 1_u32)]
+    pub(crate) seed: u32,
 }
 
 impl LoadArgs {
@@ -73,7 +74,7 @@ impl LoadArgs {
             ("--output-tokens", self.output_tokens.to_string()),
             ("--dataset-name", "random-ids".to_owned()),
             ("--vocab", ids.to_string()),
-            ("--seed", SEED.to_owned()),
+            ("--seed", self.seed.to_string()),
         ])
     }
 
@@ -107,6 +108,7 @@ mod tests {
             input_tokens: 128,
             output_tokens: 128,
             ready_timeout: Duration::from_secs(1800),
+            seed: 1,
         };
         // 64 requests of 16 in flight are four waves and one of warm-up of 128 steps of 30 ms: 19.2 s, and 60 s for the start.
         assert!((load.seconds() - 79.2).abs() < 1e-9);

@@ -82,9 +82,12 @@ pub(super) const LABEL: &str = "server";
 impl SweepArgs {
     /// The plan of a matrix that stands on the command line.
     pub(super) fn matrix(&self) -> Plan {
-        let usual = || self.request_rate.is_empty().then(|| IN_FLIGHT.to_vec());
-        let closed = self.concurrency.clone().or_else(|| usual().map(Numbers));
-        let matrix = |concurrency: Option<Numbers>, rates: Vec<f64>| Matrix {
+        let usual = || {
+            self.request_rate
+                .is_empty()
+                .then(|| Numbers(IN_FLIGHT.to_vec()))
+        };
+        let matrix = |concurrency: Option<Numbers>, rates: &[f64]| Matrix {
             configs: vec![LABEL.to_owned()],
             models: vec![LABEL.to_owned()],
             // Not known.
@@ -93,10 +96,11 @@ impl SweepArgs {
             outputs: self.output_len.0.clone(),
             num_prompts: self.num_prompts.map(|requests| Numbers(vec![requests])),
             concurrency,
-            rates,
+            rates: rates.to_vec(),
         };
-        let open = Some(self.request_rate.clone()).filter(|rates| !rates.is_empty());
-        let closed = closed.map(|numbers| matrix(Some(numbers), Vec::new()));
+        let closed = self.concurrency.clone().or_else(usual);
+        let closed = closed.map(|numbers| matrix(Some(numbers), &[]));
+        let open = Some(&self.request_rate[..]).filter(|rates| !rates.is_empty());
         let open = open.map(|rates| matrix(None, rates));
         Plan {
             schema: SCHEMA,

@@ -48,9 +48,7 @@ pub(crate) struct Cell {
 impl Cell {
     /// Its values by the names that templates and `--only` use.
     fn values(&self) -> [(&'static str, String); 8] {
-        let concurrency = self.concurrency.map(|number| number.to_string());
-        let rate = self.rate.map(|rate| rate.to_string());
-        let without = || "inf".to_owned();
+        let or_inf = |load: Option<f64>| load.unwrap_or(f64::INFINITY).to_string();
         [
             ("config", self.config.clone()),
             ("model", self.model.clone()),
@@ -58,8 +56,8 @@ impl Cell {
             ("input", self.input.to_string()),
             ("output", self.output.to_string()),
             ("n", self.num_prompts.to_string()),
-            ("concurrency", concurrency.unwrap_or_else(without)),
-            ("rate", rate.unwrap_or_else(without)),
+            ("concurrency", or_inf(self.concurrency.map(f64::from))),
+            ("rate", or_inf(self.rate)),
         ]
     }
 
@@ -82,11 +80,11 @@ impl Cell {
         reason = "a rate is at most a million"
     )]
     fn usual_requests(&self) -> u32 {
-        let of_rate = self.rate.map(|rate| (rate * WINDOW_S).ceil() as u32);
-        let in_flight = self.concurrency.unwrap_or_default();
-        of_rate
-            .unwrap_or(in_flight.saturating_mul(ROUNDS))
-            .max(LEAST)
+        match self.rate {
+            Some(rate) => (rate * WINDOW_S).ceil() as u32,
+            None => self.concurrency.unwrap_or(0).saturating_mul(ROUNDS),
+        }
+        .max(LEAST)
     }
 }
 
@@ -215,12 +213,13 @@ pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<C
 /// A cell with what it measured.
 pub(super) type Measured<'a> = (&'a Cell, ServeResult);
 
-/// The cells of one curve, which differ by their load alone, by ascending load; curves in the order of the plan.
+/// The cells of one curve, which differ by their load alone, by ascending load.
 pub(super) fn curves<'a>(cells: &'a [Measured<'a>]) -> Vec<Vec<&'a Measured<'a>>> {
     let mut all: Vec<&Measured<'_>> = cells.iter().collect();
-    all.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
-    let first = |one: &Measured<'_>| cells.iter().position(|it| it.0.curve() == one.0.curve());
-    all.sort_by_key(|one| first(one));
+    all.sort_by(|(one, _), (other, _)| {
+        let by_load = one.load().total_cmp(&other.load());
+        one.curve().cmp(&other.curve()).then(by_load)
+    });
     let curves = all.chunk_by(|one, other| one.0.curve() == other.0.curve());
     curves.map(<[_]>::to_vec).collect()
 }
