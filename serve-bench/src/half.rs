@@ -11,13 +11,12 @@ use program::command_line::quoted;
 use program::{Stop, outputs};
 use record::{exit, write_whole};
 use runner::run::Needs;
-use runner::server::ServerSpec;
 use serde_json::json;
 use tp_plan::{Engine, HalfModel, ModelFacts, hub_id};
 use view::{Block, Document, Section};
 
 use crate::json;
-use crate::planner::{Asker, shell, words};
+use crate::planner::{self, Asker, shell, words};
 use crate::study::engines::embedded;
 use crate::study::load::LoadArgs;
 use crate::study::subject::check_program;
@@ -228,14 +227,9 @@ fn server(args: &HalfModelArgs, mut command: Vec<String>) -> Result<Needs, Stop>
     if !command.iter().any(|word| word.contains(PORT)) {
         command.extend(["--port", PORT].map(str::to_owned));
     }
-    Ok(Needs::Started(ServerSpec {
-        name: "server".to_owned(),
-        words: command,
-        environment: Vec::new(),
-        port: None,
-        log: args.out.join(format!("half-tp{}-server.log", args.tp)),
-        ready: args.load.ready_timeout,
-    }))
+    let log = args.out.join(format!("half-tp{}-server.log", args.tp));
+    let spec = planner::server("server", command, log, args.load.ready_timeout);
+    Ok(Needs::Started(spec))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use program::command_line::{quoted, resumes_by};
@@ -12,6 +12,7 @@ use program::{Stop, open_run, outputs, result_folder};
 use record::exit;
 use runner::Interrupt;
 use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd};
+use runner::server::ServerSpec;
 use serde::Serialize;
 use view::Document;
 
@@ -59,25 +60,42 @@ impl<'a> Asker<'a> {
         open_run(folder, (what, file), settings, self.interrupt, self.say)
     }
 
-    /// Does the steps of a run, each for itself, ends the last server, and says once why some have no result.
+    /// Does the steps of a run and ends the last server: what is wrong with one, or with one server, does not end the others.
     ///
     /// # Errors
-    /// What ends all of them, as [`Tries::step`].
+    /// What ends all of them: a signal, a command line that a step's program does not take, a full disk.
     pub(crate) fn tried(
         &self,
         run: &mut Run<'_>,
         steps: &[Step],
     ) -> Result<Vec<Result<StepEnd, Lost>>, Stop> {
         run.expect(steps);
-        let (mut tries, mut ends) = (Tries::default(), Vec::new());
+        // A server that could not be had is not tried again, but for one that was there before: what fails once may pass.
+        let (mut down, mut good) = (BTreeMap::new(), BTreeSet::new());
+        let mut ends = Vec::new();
         for step in steps {
-            let end = tries.step(run, step)?;
-            if let Err(lost) = &end
-                && !ends.contains(&end)
-            {
-                (self.say)(&format!("{} is left out: {}", step.name, lost.reason));
+            let server = step.needs.as_ref().map(Needs::name);
+            if let Some(lost) = server.and_then(|name| down.get(name)) {
+                ends.push(Err(Lost::clone(lost)));
+                continue;
             }
-            ends.push(end);
+            ends.push(match run.step(step) {
+                Err(error) if error.is_of_step() && error.exit_code() != exit::USAGE => {
+                    let is_server =
+                        !matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
+                    let reason = error.to_string();
+                    (self.say)(&format!("{} is left out: {reason}", step.name));
+                    let lost = Lost { reason, is_server };
+                    if let Some(name) = server.filter(|name| is_server && !good.contains(name)) {
+                        down.insert(name, lost.clone());
+                    }
+                    Err(lost)
+                }
+                end => {
+                    good.extend(server);
+                    Ok(end?)
+                }
+            });
         }
         run.end_server();
         Ok(ends)
@@ -108,50 +126,6 @@ pub(crate) struct Lost {
     pub(crate) is_server: bool,
 }
 
-/// Steps that are each tried for itself: what is wrong with one, or with one server, does not end the others.
-#[derive(Default)]
-pub(crate) struct Tries {
-    /// Why a server of this name could not be had; it is not tried again.
-    down: BTreeMap<String, String>,
-    /// Servers that were there before: what fails once may pass.
-    good: BTreeSet<String>,
-}
-
-impl Tries {
-    /// Does a step of a run, where it is not done already.
-    ///
-    /// # Errors
-    /// What ends all others, too: a signal, a command line that the step's program does not take, a full disk.
-    pub(crate) fn step(
-        &mut self,
-        run: &mut Run<'_>,
-        step: &Step,
-    ) -> Result<Result<StepEnd, Lost>, Stop> {
-        let server = step.needs.as_ref().map(Needs::name);
-        let lost = |reason: String, is_server| Ok(Err(Lost { reason, is_server }));
-        if let Some(reason) = server.and_then(|name| self.down.get(name)) {
-            return lost(reason.clone(), true);
-        }
-        match run.step(step) {
-            Err(error) if error.is_of_step() && error.exit_code() != exit::USAGE => {
-                let reason = error.to_string();
-                let is_server =
-                    !matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
-                let is_new = |name: &&str| !self.good.contains(*name);
-                if let Some(name) = server.filter(is_new).filter(|_| is_server) {
-                    self.down.insert(name.to_owned(), reason.clone());
-                }
-                lost(reason, is_server)
-            }
-            end => {
-                let end = end?;
-                self.good.extend(server.map(str::to_owned));
-                Ok(Ok(end))
-            }
-        }
-    }
-}
-
 /// Flags with their values as words, those alone that have one.
 pub(crate) fn words<'a, V: Into<Option<String>>>(
     flags: impl IntoIterator<Item = (&'a str, V)>,
@@ -167,22 +141,48 @@ pub(crate) fn shell<W: AsRef<OsStr>>(words: &[W]) -> String {
     words.join(" ")
 }
 
+/// A step of this command, its name, what it is, and its arguments; ended where it makes no progress until the deadline.
+pub(crate) fn step(
+    command: &'static str,
+    (name, about): (String, String),
+    arguments: Vec<String>,
+    seconds: f64,
+    deadline: Duration,
+) -> Step {
+    Step {
+        name,
+        about,
+        command,
+        arguments,
+        environment: Vec::new(),
+        needs: None,
+        leaves: Leaves::Record,
+        seconds,
+        deadline,
+    }
+}
+
 /// A load with these arguments of `tplens serve run`, on a server where it needs one.
 pub(crate) fn load(
-    (name, about): (String, String),
+    named: (String, String),
     arguments: Vec<String>,
     needs: Option<Needs>,
     seconds: f64,
 ) -> Step {
     Step {
-        name,
-        about,
-        command: "serve run",
-        arguments,
-        environment: Vec::new(),
         needs,
-        leaves: Leaves::Record,
-        seconds,
-        deadline: LOAD_DEADLINE,
+        ..step("serve run", named, arguments, seconds, LOAD_DEADLINE)
+    }
+}
+
+/// A server of this name that is started by these words with a port of its own, and is ready within that time.
+pub(crate) fn server(name: &str, words: Vec<String>, log: PathBuf, ready: Duration) -> ServerSpec {
+    ServerSpec {
+        name: name.to_owned(),
+        words,
+        environment: Vec::new(),
+        port: None,
+        log,
+        ready,
     }
 }

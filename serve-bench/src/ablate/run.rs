@@ -16,9 +16,9 @@ use view::{Document, Item, Next, Tone};
 use super::args::AblateArgs;
 use super::collect;
 use super::plan::{Plan, all_reduces};
-use crate::explain::{boxes, range, slope_of};
+use crate::explain::{boxes, slope_of};
 use crate::json;
-use crate::planner::{Asker, Tries};
+use crate::planner::Asker;
 use crate::study::subject::{LINKS, Subject, check_program};
 
 /// The arms with what their launches measured.
@@ -89,41 +89,33 @@ fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surrounding
 }
 
 fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let launches = plan.launches.iter();
-    let steps = launches.map(|launch| plan.steps(launch, folder));
-    let steps = steps.collect::<Result<Vec<_>, Stop>>()?;
-    run.expect(&steps.concat());
-    let file = folder.join(FILE);
-    let (mut tries, mut missing) = (Tries::default(), Vec::new());
-    let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
-    for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
-        let is_done = steps.iter().all(|step| step.done(folder).is_some());
+    let launches = || (0u32..).zip(&plan.launches);
+    let mut steps = Vec::new();
+    for (order, launch) in launches() {
+        let own = plan.steps(launch, folder)?;
+        let is_done = own.iter().all(|step| step.done(folder).is_some());
         if !is_done || collect::launch(plan, order, launch, folder).is_err() {
             // What was broken off, or says nothing, is done again as a whole: its two steps belong together.
             set_aside(&folder.join(&launch.name))?;
         }
         plan.write_boxes(order, launch, folder)?;
-        let mut end = Ok(());
-        for step in steps {
-            if end.is_ok() {
-                let tried = tries.step(&mut run, step)?;
-                end = tried.map(drop).map_err(|lost| lost.reason);
-            }
-        }
-        // With it ends what the delay library writes.
-        run.end_server();
-        match end.and_then(|()| collect::launch(plan, order, launch, folder)) {
-            Ok(one) => {
-                (asker.say)(&format!("  {}", launched(&one)));
-                found[launch.arm].push(one);
-                json::write(&file, &ablation(plan, &found))?;
-            }
-            Err(reason) => {
-                (asker.say)(&format!("  this launch says nothing: {reason}"));
-                missing.push(format!("{}: {reason}", launch.name));
-            }
+        steps.extend(own);
+    }
+    let ends = asker.tried(&mut run, &steps)?;
+    let mut missing = Vec::new();
+    let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
+    for ((order, launch), ends) in launches().zip(ends.chunks(2)) {
+        let lost = ends.iter().find_map(|end| end.as_ref().err());
+        let one = match lost {
+            Some(lost) => Err(lost.reason.clone()),
+            None => collect::launch(plan, order, launch, folder),
+        };
+        match one {
+            Ok(one) => found[launch.arm].push(one),
+            Err(reason) => missing.push(format!("{}: {reason}", launch.name)),
         }
     }
+    let file = folder.join(FILE);
     let ablation = ablation(plan, &found);
     json::write(&file, &ablation)?;
     let (document, decided) = slope_of(&ablation);
@@ -194,16 +186,4 @@ fn completed(
         }
     }
     document
-}
-
-/// What an arm's launches took, for one line while it runs.
-fn launched(launch: &Launch) -> String {
-    let collective = launch.collective_us.as_ref();
-    let collective = collective.map_or_else(|| "—".to_owned(), |us| range(us, 2));
-    let late = match launch.limited.is_some() || launch.is_late() {
-        true => "; left out: this machine was busy",
-        false => "",
-    };
-    let step = range(&launch.step_ms, 3);
-    format!("all-reduce {collective} us, step {step} ms{late}")
 }

@@ -41,8 +41,30 @@ pub(crate) struct PaperArgs {
     pub(crate) itl: Option<Duration>,
     /// With --split: an engine's link, as bandwidth, start and, where pieces take longer, time per piece. The default is fitted to
     /// Mooncake's published times on 8 ConnectX-7.
-    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", requires = "split", value_parser = super::link::kv_link)]
+    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", requires = "split", value_parser = kv_link)]
     pub(crate) kv_link: LinkLaw,
+}
+
+/// A link such as `171GB/s,1.8ms`, or `inf`.
+pub(crate) fn kv_link(text: &str) -> Result<LinkLaw, String> {
+    let wrong = || "must look like 171GB/s,1.8ms or 171GB/s,1.8ms,2us".to_owned();
+    let mut words = text.split(',').map(str::trim);
+    let rate = words.next().ok_or_else(wrong)?;
+    let rate: f64 = match rate.strip_suffix("GB/s") {
+        Some(number) => number.trim().parse().map_err(|_| wrong())?,
+        None if rate == "inf" => f64::INFINITY,
+        None => return Err(wrong()),
+    };
+    let mut next = || words.next().map(time).transpose();
+    let (start, post) = (next()?.unwrap_or_default(), next()?.unwrap_or_default());
+    if rate.is_nan() || rate <= 0.0 || words.next().is_some() {
+        return Err(wrong());
+    }
+    Ok(LinkLaw {
+        start_s: start.as_secs_f64(),
+        bytes_per_s: rate * 1e9,
+        post_s: post.as_secs_f64(),
+    })
 }
 
 /// Numbers such as `2P1D`.

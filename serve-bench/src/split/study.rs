@@ -13,7 +13,6 @@ use program::Stop;
 use program::command_line::time;
 use record::exit;
 use runner::run::{Needs, Step, set_aside};
-use runner::server::ServerSpec;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tp_plan::ModelFacts;
@@ -24,7 +23,7 @@ use super::paper::slo;
 use super::words;
 use crate::explain::PAGE;
 use crate::json;
-use crate::planner::Asker;
+use crate::planner::{self, Asker};
 use crate::route::{self, PORT, ROUTED_PORT, is_address, spec};
 use crate::study::load::LoadArgs;
 
@@ -181,15 +180,10 @@ impl ApartStudy<'_> {
             }
         }
         let engines = args.prefill.len() + args.decode.len();
-        let router = Needs::Started(ServerSpec {
-            name: "router".to_owned(),
-            words,
-            environment: Vec::new(),
-            port: None,
-            log: self.log("router"),
-            // Engines load their models one after the other.
-            ready: self.load.ready_timeout * u32::try_from(engines).unwrap_or(2),
-        });
+        // Engines load their models one after the other.
+        let ready = self.load.ready_timeout * u32::try_from(engines).unwrap_or(2);
+        let router = planner::server("router", words, self.log("router"), ready);
+        let router = Needs::Started(router);
         let (prefill, decode) = (&args.prefill[0], &args.decode[0]);
         let (x, y) = (self.gpus(0, prefill), self.gpus(1, decode));
         let part = |(name, about), load, needs, (tp, gpus)| Part {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
 use crate::explain::{self, CaseArgs, OfSize, Sources};
-use crate::planner::{Asker, Tries};
+use crate::planner::{Asker, Lost};
 use crate::split::study::{ApartArgs, ApartStudy};
 
 /// The settings of a study, in its folder.
@@ -140,25 +140,16 @@ impl<'a> Study<'a> {
         }
         let settings = self.subject.args.settings(json!({"tp": self.sizes}));
         let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
-        extras.note.iter().for_each(|note| (asker.say)(note));
-        run.expect(&steps);
-        let (mut tries, mut codes, mut done) = (Tries::default(), Vec::new(), Vec::new());
         let mut notes: Vec<String> = extras.note.iter().cloned().collect();
-        for step in &steps {
-            match tries.step(&mut run, step)? {
-                Ok(end) => {
-                    codes.push(end.code);
-                    done.push(&step.name);
-                }
-                Err(lost) => {
-                    let note = format!("{} is left out: {}", step.name, lost.reason);
-                    (asker.say)(&note);
-                    notes.push(note);
-                    codes.push(exit::INCONCLUSIVE);
-                }
-            }
+        notes.iter().for_each(|note| (asker.say)(note));
+        let (mut codes, mut done) = (Vec::new(), Vec::new());
+        for (step, end) in steps.iter().zip(asker.tried(&mut run, &steps)?) {
+            done.extend(end.is_ok().then_some(&step.name));
+            codes.push(end.as_ref().map_or(exit::INCONCLUSIVE, |end| end.code));
+            let lost = end.err();
+            let note = |lost: Lost| format!("{} is left out: {}", step.name, lost.reason);
+            notes.extend(lost.map(note));
         }
-        run.end_server();
         let served = self.sizes.iter().copied();
         let served: Vec<u32> = served.filter(|tp| done.contains(&&serve(*tp))).collect();
         if served.is_empty() {

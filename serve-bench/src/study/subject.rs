@@ -9,14 +9,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use program::Stop;
 use program::command_line::seconds;
-use runner::run::{Leaves, Needs, Step};
+use runner::run::{Needs, Step};
 use runner::server::ServerSpec;
 use serde_json::Value;
 use tp_plan::{Engine, ModelFacts};
 
 use super::engines::{ServerCommand, TP, embedded};
 use super::load::LoadArgs;
-use crate::planner::words;
+use crate::planner::{self, step, words};
 
 /// The folder of a run's links.
 pub(crate) const LINKS: &str = "links";
@@ -133,17 +133,8 @@ impl<'a> Subject<'a> {
             "p2p" => "links between host and devices",
             _ => "collectives at the sizes that the model sends",
         };
-        Step {
-            name,
-            about: about.to_owned(),
-            command,
-            arguments,
-            environment: Vec::new(),
-            needs: None,
-            leaves: Leaves::Record,
-            seconds,
-            deadline: DEADLINE,
-        }
+        let named = (name, about.to_owned());
+        step(command, named, arguments, seconds, DEADLINE)
     }
 
     /// The step that times the collectives of these batches on these devices, as the engine sends them.
@@ -182,12 +173,9 @@ impl<'a> Subject<'a> {
     ) -> Step {
         let (server, words) = server;
         let needs = Needs::Started(ServerSpec {
-            name: server,
-            words,
             environment,
             port: self.command.port(),
-            log,
-            ready: self.args.load.ready_timeout,
+            ..planner::server(&server, words, log, self.args.load.ready_timeout)
         });
         let named = (name, format!("load on the server with {tp} GPU(s)"));
         let size = (self.model.vocab, tp);
