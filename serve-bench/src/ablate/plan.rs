@@ -1,20 +1,21 @@
 //! What is run, in which order and by which commands, decided before anything is measured.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use explain::Change;
 use program::Stop;
 use record::{CallMode, CollectiveKind, PlannedStep, private, write_whole};
 use runner::run::Step;
+use serde_json::{Value, json};
 use stats::rounds;
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Surroundings, plan};
 
-use super::args::AblateArgs;
-use super::arm::{Arm, Names, ROWS, Row, collectives_us, delayed};
+use super::arm::{Arm, Names, ROWS, Row, collectives_us, delayed, names};
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::planner::words;
-use crate::study::subject::{Subject, first, visible};
+use crate::study::subject::{Subject, SubjectArgs, first, visible};
 
 /// Below this part a simulated machine's arm changes nothing that the box's noise leaves to be seen.
 const LEAST: f64 = 0.01;
@@ -32,6 +33,53 @@ const ENGINE_BOX: &str = "engine-box.toml";
 
 /// Where the delay library says how often the server called it.
 pub(super) const SHIM_LOG: &str = "shim.jsonl";
+
+/// Whether the step follows the link: starts the server again and again, each time with one thing changed, and times its
+/// collectives in the same environment. The engine is told to leave every all-reduce to the library. Goes on where it was broken
+/// off when started again with the same settings and folder.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AblateArgs {
+    #[command(flatten)]
+    pub(super) subject: SubjectArgs,
+
+    /// Tensor parallel size of the arms.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
+    pub(super) tp: u32,
+
+    /// What is changed; the baseline is always there. Default: what the machine can do of them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = names())]
+    pub(super) arms: Vec<String>,
+
+    /// Microseconds that the arm delay adds to each all-reduce, one arm for each.
+    #[arg(long, value_name = "US", default_value = "20,50", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) delays: Vec<u32>,
+
+    /// The library that adds the delay: in an archive below `shim`, in a checkout made by `cargo xtask shim`.
+    #[arg(long, value_name = "FILE", conflicts_with = "sim")]
+    pub(super) shim: Option<PathBuf>,
+
+    /// Launches of each arm. A round has one of each in random order, and the next round the reverse of it.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) launches: u32,
+
+    /// The collective library that is timed, as tplens allreduce takes it; it must be the one that the engine loads.
+    #[arg(long, value_name = "PATH")]
+    pub(super) ccl: Option<PathBuf>,
+}
+
+impl AblateArgs {
+    /// What decides, with the machine, what is measured and in which order. A folder holds one ablation, and this never changes.
+    pub(super) fn settings(&self) -> Value {
+        self.subject.settings(json!({
+            "tp": self.tp,
+            "arms": self.arms,
+            "delays": self.delays,
+            "launches": self.launches,
+            "ccl": self.ccl,
+            "shim": self.shim,
+        }))
+    }
+}
 
 /// An ablation as it will be run.
 #[derive(Debug)]
@@ -195,8 +243,9 @@ impl<'a> Plan<'a> {
         if self.subject.simulated.is_some() {
             return Ok(arm);
         }
-        if let Some(devices) = &self.args.subject.gpus {
-            add(names.visible, visible(devices, names.visible)?);
+        if self.args.subject.gpus.is_some() {
+            let devices = self.subject.devices(self.args.tp)?;
+            add(names.visible, visible(&devices, names.visible)?);
         }
         let is_sglang = self.subject.command.flags().engine == Some(Engine::Sglang);
         if let Some(variable) = names.symmetric.filter(|_| !is_sglang) {
@@ -222,16 +271,11 @@ impl<'a> Plan<'a> {
         Ok(arm)
     }
 
-    /// Whether the engine replays graphs.
-    pub(super) fn has_graphs(&self) -> bool {
-        self.facts.execution != Execution::Eager
-    }
-
-    /// How timed calls follow each other.
+    /// How timed calls follow each other, as the engine's do: it replays graphs, or not.
     pub(super) fn mode(&self) -> CallMode {
-        match self.has_graphs() {
-            true => CallMode::Graph,
-            false => CallMode::BackToBack,
+        match self.facts.execution {
+            Execution::Eager => CallMode::BackToBack,
+            _ => CallMode::Graph,
         }
     }
 

@@ -13,9 +13,8 @@ use runner::run::{Run, complete, set_aside};
 use tp_plan::Surroundings;
 use view::{Document, Item, Next, Tone};
 
-use super::args::AblateArgs;
 use super::collect;
-use super::plan::{Plan, all_reduces};
+use super::plan::{AblateArgs, Plan, all_reduces};
 use crate::explain::{boxes, slope_of};
 use crate::json;
 use crate::planner::Asker;
@@ -38,8 +37,12 @@ const LOOK_S: f64 = 5.0;
 /// # Errors
 /// What ended it; the launches that were whole are in its folder.
 pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
-    args.check().map_err(Stop::Usage)?;
+    if args.subject.sim.is_some() && !args.subject.server.is_empty() {
+        let why = "--sim starts the embedded engine: leave the server command out";
+        return Err(Stop::Usage(why.to_owned()));
+    }
     let subject = Subject::new(&args.subject, &[args.tp])?;
+    subject.devices(args.tp)?;
     check_program(&args.subject.server)?;
     asker.in_folder(args.subject.out.as_deref(), "ablation", |folder| {
         let open = || asker.open(folder, ("an ablation", SETTINGS), &args.settings());

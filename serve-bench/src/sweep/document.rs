@@ -24,11 +24,6 @@ pub(super) type Ended<'a> = (&'a Cell, Result<u8, Lost>);
 
 /// The document of a sweep whose cells ended so and measured this.
 pub(super) fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Document {
-    let down: Vec<(&Cell, &Lost)> = ended
-        .iter()
-        .filter_map(|(cell, end)| Some((*cell, end.as_ref().err()?)))
-        .filter(|(_, lost)| lost.is_server)
-        .collect();
     let is_failed = |end: &Result<u8, Lost>| match end {
         Ok(code) => *code != exit::DONE,
         Err(lost) => !lost.is_server,
@@ -40,10 +35,14 @@ pub(super) fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path
         (config, one.clone())
     });
     let mut document = view::serve::results(&labelled.collect::<Vec<_>>(), &[]);
-    let servers = down.chunk_by(|one, other| one.0.server == other.0.server);
-    let left = servers.map(|cells| {
-        let ((cell, lost), left) = (cells[0], cells.len());
-        let text = format!("{}: {left} cells left: {}", cell.server, lost.reason);
+    let down = ended.iter().filter_map(|(cell, end)| {
+        let lost = end.as_ref().err().filter(|lost| lost.is_server)?;
+        Some((&cell.server, &lost.reason))
+    });
+    let down: Vec<_> = down.collect();
+    let left = down.chunk_by(|one, other| one.0 == other.0).map(|cells| {
+        let ((server, reason), left) = (cells[0], cells.len());
+        let text = format!("{server}: {left} cells left: {reason}");
         Item::of(Tone::Bad, text).coded("server-not-started")
     });
     let doubted = (!failed.is_empty()).then(|| {
@@ -60,12 +59,13 @@ pub(super) fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path
     };
     let (folder, of) = (folder.display(), ended.len());
     document.answer = vec![format!("{done} of {of} cells are done: {folder}")];
-    let knees = curves(results);
-    let knees = knees.iter().filter_map(|curve| at_knee(curve));
-    let knees: Vec<String> = knees.take(KNEES).collect();
-    let none = "No knee: it takes three loads of one length, with latencies.";
-    let none = knees.is_empty().then(|| none.to_owned());
-    document.answer.extend(knees.into_iter().chain(none));
+    let curves = curves(results);
+    let knees = curves.iter().filter_map(|curve| at_knee(curve));
+    document.answer.extend(knees.take(KNEES));
+    if document.answer.len() == 1 {
+        let none = "No knee: it takes three loads of one length, with latencies.";
+        document.answer.push(none.to_owned());
+    }
     let mut further = Vec::new();
     if let Some(Block::Table(means)) = document.sections[0].blocks.first_mut() {
         let mut rest = means.clone();

@@ -163,36 +163,32 @@ impl Plan {
         let server = &self.server;
         let has_port = server.command.iter().any(|word| word.contains("{port}"));
         let is_started = !server.command.is_empty() && (has_port || server.base_url.is_some());
-        let wrong = match server.manage {
+        let url: Vec<String> = server.base_url.iter().cloned().collect();
+        let variables = server.env.iter().filter(|(_, value)| !value.is_empty());
+        let variables = variables.map(|(name, value)| format!("{name}={value}"));
+        let places = [
+            ("server.base_url", &url),
+            ("server.env", &variables.collect()),
+            ("server.command", &server.command),
+            ("load.flags", &self.load.flags),
+        ];
+        let secret = places.iter().find(|(_, words)| has_secret(words));
+        Err(match (server.manage, secret) {
             _ if self.schema != SCHEMA => format!(
                 "schema {} is not known; this program reads {SCHEMA}",
                 self.schema
             ),
-            true if !is_started => "server.command: write the words that start the server, with {port} where the port belongs".to_owned(),
-            false if server.base_url.is_none() => {
+            (true, _) if !is_started => "server.command: write the words that start the server, with {port} where the port belongs".to_owned(),
+            (false, _) if url.is_empty() => {
                 "server.base_url is missing; say where the server answers, or set manage = true"
                     .to_owned()
             }
-            _ => {
-                let url: Vec<String> = server.base_url.iter().cloned().collect();
-                let variables = server.env.iter().filter(|(_, value)| !value.is_empty());
-                let variables = variables.map(|(name, value)| format!("{name}={value}"));
-                let places = [
-                    ("server.base_url", &url),
-                    ("server.env", &variables.collect()),
-                    ("server.command", &server.command),
-                    ("load.flags", &self.load.flags),
-                ];
-                let Some((place, _)) = places.iter().find(|(_, words)| has_secret(words)) else {
-                    return Ok(self);
-                };
-                format!(
-                    "{place} may hold a secret, and a plan is kept beside its results: give the load --api-key-env NAME or --api-key-file \
-                     FILE, and export before the sweep what servers need, which inherit it"
-                )
-            }
-        };
-        Err(wrong)
+            (_, Some((place, _))) => format!(
+                "{place} may hold a secret, and a plan is kept beside its results: give the load --api-key-env NAME or --api-key-file \
+                 FILE, and export before the sweep what servers need, which inherit it"
+            ),
+            (_, None) => return Ok(self),
+        })
     }
 }
 
