@@ -18,8 +18,7 @@ use view::{Block, Document, Section};
 use crate::json;
 use crate::planner::{self, Asker, shell, words};
 use crate::study::engines::embedded;
-use crate::study::load::LoadArgs;
-use crate::study::subject::check_program;
+use crate::study::subject::{LoadArgs, check_program};
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";

@@ -14,7 +14,7 @@ use runner::Interrupt;
 use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd};
 use runner::server::ServerSpec;
 use serde::Serialize;
-use view::Document;
+use view::{Document, Table};
 
 /// Without a finished request for so long a load is ended.
 pub(crate) const LOAD_DEADLINE: Duration = Duration::from_secs(3600);
@@ -133,6 +133,14 @@ pub(crate) fn words<'a, V: Into<Option<String>>>(
     let flags = flags.into_iter();
     let flags = flags.filter_map(|(flag, value)| Some([flag.to_owned(), value.into()?]));
     flags.flatten().collect()
+}
+
+/// An empty table under these heads, which commas part.
+pub(crate) fn table(heads: &str) -> Table {
+    Table {
+        heads: heads.split(", ").map(str::to_owned).collect(),
+        rows: Vec::new(),
+    }
 }
 
 /// A command's words as a shell takes them.

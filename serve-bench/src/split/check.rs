@@ -11,7 +11,9 @@ use record::exit;
 use serde_json::{Value, json};
 use tp_plan::ModelFacts;
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Section, Table, Tone};
+use view::{Block, Document, Item, Section, Tone};
+
+use crate::planner::table;
 
 /// Check what serving results claim against their own figures.
 ///
@@ -137,12 +139,7 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
 }
 
 fn document(checked: &[Checked]) -> Document {
-    const CODES: [&str; 4] = [
-        "rate-not-sustained",
-        "waited-for-slots",
-        "slo-by-mean",
-        "prefill-beyond-peak",
-    ];
+    const CODES: &str = "rate-not-sustained waited-for-slots slo-by-mean prefill-beyond-peak";
     let all = checked.len();
     let finding = |code: &'static str| {
         let count = checked.iter().filter(|one| one.codes.contains(&code));
@@ -150,17 +147,8 @@ fn document(checked: &[Checked]) -> Document {
         let text = format!("{count} of {all}: {}", view::codes::line(code));
         (count > 0).then(|| Item::of(Tone::Bad, text).coded(code))
     };
-    let mut table = Table::under([
-        "result",
-        "n",
-        "offered req/s",
-        "served req/s",
-        "waited %",
-        "TTFT ms",
-        "p99 ms",
-        "PF/s",
-    ]);
-    checked.iter().for_each(|one| table.row(one.row.clone()));
+    let mut rows = table("result, n, offered req/s, served req/s, waited %, TTFT ms, p99 ms, PF/s");
+    checked.iter().for_each(|one| rows.row(one.row.clone()));
     let (tone, answer) = match checked.iter().filter(|one| !one.codes.is_empty()).count() {
         0 => (
             Tone::Good,
@@ -175,8 +163,8 @@ fn document(checked: &[Checked]) -> Document {
         title: "Serving results against their own figures".to_owned(),
         tone,
         answer: vec![answer],
-        findings: CODES.into_iter().filter_map(finding).collect(),
-        sections: vec![Section::new("Results", vec![Block::Table(table)])],
+        findings: CODES.split(' ').filter_map(finding).collect(),
+        sections: vec![Section::new("Results", vec![Block::Table(rows)])],
         made_by: format!("tplens serve check {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }

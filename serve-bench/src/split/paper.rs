@@ -9,10 +9,11 @@ use program::command_line::time;
 use serde::Serialize;
 use serde_json::{Value, json};
 use view::serve::significant;
-use view::{Block, Document, Item, Section, Table};
+use view::{Block, Document, Item, Section};
 
 use super::words;
 use crate::explain::range as shown;
+use crate::planner::table;
 
 /// Draws of each batch: the ends of intervals move by less than they differ from measurements.
 const DRAWS: u32 = 2000;
@@ -187,20 +188,11 @@ pub(crate) fn on_paper(
         predicted += &format!(" Best on these GPUs: {best}, {} req/s.", rate(&best));
         rows.insert(1, &best);
     }
-    let mut table = Table::under([
-        "engines",
-        "GPUs",
-        "req/s",
-        "TTFT ms",
-        "p99",
-        "TPOT ms",
-        "ITL p99",
-        "in flight",
-        "limited by",
-    ]);
+    let mut loads =
+        table("engines, GPUs, req/s, TTFT ms, p99, TPOT ms, ITL p99, in flight, limited by");
     let ms = |seconds: f64| significant(seconds * 1e3);
     for row in rows {
-        table.row([
+        loads.row([
             row.to_string(),
             row.gpus.to_string(),
             rate(row),
@@ -213,7 +205,7 @@ pub(crate) fn on_paper(
         ]);
     }
     let figures = &asked.figures;
-    let mut parts = Table::under(["part of TTFT", "mean ms", "%"]);
+    let mut parts = table("part of TTFT, mean ms, %");
     for (part, seconds) in [
         ("wait for other prompts", figures.wait_s),
         ("prefill", figures.prefill_s),
@@ -253,7 +245,7 @@ pub(crate) fn on_paper(
             ..Item::of(tone, busy)
         }],
         sections: vec![
-            Section::new(heading, vec![Block::Table(table)]),
+            Section::new(heading, vec![Block::Table(loads)]),
             Section::new("", vec![Block::Table(parts)]),
         ],
         made_by: format!("tplens predict {}", env!("CARGO_PKG_VERSION")),

@@ -17,15 +17,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tp_plan::ModelFacts;
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Next, Section, Table, Tone};
+use view::{Block, Document, Item, Next, Section, Tone};
 
 use super::paper::slo;
 use super::words;
 use crate::explain::PAGE;
 use crate::json;
-use crate::planner::{self, Asker};
+use crate::planner::{self, Asker, table};
 use crate::route::{self, PORT, ROUTED_PORT, is_address, spec};
-use crate::study::load::LoadArgs;
+use crate::study::subject::LoadArgs;
 
 /// The settings, the router's lines and the answer, in the folder.
 const SETTINGS: &str = "study.json";
@@ -379,18 +379,9 @@ impl ApartStudy<'_> {
         }
         let again = "run the same command again on a quiet machine, into another folder.";
         let next = (!limited.is_empty()).then(|| Next::plain(again));
-        let mut table = Table::under([
-            "engines",
-            "GPUs",
-            "in flight",
-            "req/s",
-            "req/s and GPU",
-            "TTFT ms",
-            "p99",
-            "TPOT ms",
-            "ITL p99",
-            "n",
-        ]);
+        let mut loads = table(
+            "engines, GPUs, in flight, req/s, req/s and GPU, TTFT ms, p99, TPOT ms, ITL p99, n",
+        );
         let rows = [Some(split), aggregated, Some(prefill_alone), decode_alone];
         for Measured {
             name: of,
@@ -400,7 +391,7 @@ impl ApartStudy<'_> {
         {
             let mean = |of: Option<Spread>| maybe(of.map(|of| of.mean));
             let p99 = |of: Option<Spread>| maybe(of.and_then(|of| of.p99));
-            table.row([
+            loads.row([
                 if *of == "split" { &name } else { *of }.to_owned(),
                 gpus.to_string(),
                 maybe(run.concurrency_asked),
@@ -413,7 +404,7 @@ impl ApartStudy<'_> {
                 run.completed.to_string(),
             ]);
         }
-        let same = Section::new("Under the same load a GPU", vec![Block::Table(table)]);
+        let same = Section::new("Under the same load a GPU", vec![Block::Table(loads)]);
         let document = Document {
             title: format!("Prefill and decode apart, {}", self.model),
             simulated: split.run.simulated.clone(),

@@ -10,12 +10,12 @@ use engine::surroundings;
 use explain::room;
 use program::Stop;
 use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
-use view::{Block, Document, Section, Table};
+use view::{Block, Document, Section};
 
 use super::engines::{TP, embedded};
 use super::run::{StudyArgs, run};
 use crate::explain::{NO_OWN_ALL_REDUCE, NODE, PAIR};
-use crate::planner::{Asker, shell, words};
+use crate::planner::{Asker, shell, table, words};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine, with the first of qwen2.5-72b-fp8,
 /// qwen3-14b and llama-3.1-8b that one GPU of the machine holds. Resumes where it was interrupted when started again with the same --box
@@ -141,11 +141,11 @@ fn sizes(named: &str) -> Result<StudyArgs, Stop> {
 
 /// The built-in machines with what is run on each and how long it takes.
 fn list() -> Result<Document, Stop> {
-    let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
+    let mut boxes = table("machine, GPUs, model, TP, s");
     for name in builtin_names() {
         let study = planned(name)?;
         let gpus = BoxFile::builtin(name).map_or(0, |described| described.device.len());
-        table.row([
+        boxes.row([
             name.to_owned(),
             gpus.to_string(),
             study.subject.model.clone(),
@@ -154,13 +154,13 @@ fn list() -> Result<Document, Stop> {
         ]);
     }
     let seconds = format!("{:.0}", planned(PAIR)?.seconds()?);
-    table.row([PAIR, "16", PAIR_MODEL, "8", &seconds].map(str::to_owned));
+    boxes.row([PAIR, "16", PAIR_MODEL, "8", &seconds].map(str::to_owned));
     Ok(Document {
         title: "Demonstrations".to_owned(),
         answer: vec![
             "Seconds on two cores that do little else; all figures are simulated.".to_owned(),
         ],
-        sections: vec![Section::new("", vec![Block::Table(table)])],
+        sections: vec![Section::new("", vec![Block::Table(boxes)])],
         ..Document::default()
     })
 }
