@@ -173,8 +173,9 @@ fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String
 
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
     let file = folder.join("config.json");
-    let there = bounded::text(&file, bounded::SETTINGS);
-    if file.exists() && there.ok() != Some(half.config_json()) {
+    // Another layout or order of its keys is the same configuration.
+    let is_same = json::read(&file, bounded::SETTINGS) == Some(half.config.clone().into());
+    if file.exists() && !is_same {
         return Err(Stop::Usage(format!(
             "--write {}: there is another config.json already; name a folder that has none",
             folder.display()
@@ -265,6 +266,21 @@ mod tests {
         assert!(own.contains("\"intermediate_size\":7168"), "{own}");
         let unnamed = half("--model llama-3.1-8b -- vllm serve x", None).unwrap_err();
         assert!(unnamed.contains("write {model}"), "{unnamed}");
+    }
+
+    #[test]
+    fn a_configuration_that_is_laid_out_differently_is_no_other_one() {
+        let folder = std::env::temp_dir().join(format!("serve-bench-half-{}", std::process::id()));
+        let half = HalfModel::resolve("llama-3.1-8b", 2, Engine::Vllm).unwrap();
+        assert!(write(&folder, &half).is_ok());
+        let file = folder.join("config.json");
+        let mut kept = json::read(&file, bounded::SETTINGS).unwrap();
+        std::fs::write(&file, kept.to_string()).unwrap();
+        assert!(write(&folder, &half).is_ok());
+        kept["num_attention_heads"] = 32.into();
+        std::fs::write(&file, kept.to_string()).unwrap();
+        assert!(matches!(write(&folder, &half), Err(Stop::Usage(_))));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

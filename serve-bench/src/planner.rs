@@ -108,12 +108,17 @@ impl<'a> Asker<'a> {
             outputs::write(&page, Ok(document.html())),
             self.show.print(document),
         ];
+        self.tell_where(folder, &page);
+        exit::fold(codes)
+    }
+
+    /// Says where the page and everything else is.
+    pub(crate) fn tell_where(&self, folder: &Path, page: &Path) {
         (self.say)(&format!(
             "everything is in {}, the page is {}",
             folder.display(),
             page.display()
         ));
-        exit::fold(codes)
     }
 }
 

@@ -58,11 +58,7 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         }
         let page = folder.join(PAGE);
         let document = document(&answer, &args.objectives);
-        (asker.say)(&format!(
-            "result: {}, the page is {}",
-            folder.display(),
-            page.display()
-        ));
+        asker.tell_where(folder, &page);
         let code = exit::fold([
             outputs::write(&page, Ok(document.html())),
             outputs::with_json(asker.show, &document, &answer, args.json.as_deref()),

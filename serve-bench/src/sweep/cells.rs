@@ -122,14 +122,21 @@ pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
 }
 
 fn of_matrix(matrix: &Matrix) -> Vec<Cell> {
-    let listed = |numbers: &Option<Numbers>| or_none(numbers.iter().flat_map(|of| of.0.clone()));
+    // These numbers, or that there is none.
+    let listed = |numbers: &Option<Numbers>| match numbers {
+        Some(numbers) => numbers.0.iter().copied().map(Some).collect(),
+        None => vec![None],
+    };
+    let rates: Vec<Option<f64>> = match matrix.rates.is_empty() {
+        true => vec![None],
+        false => matrix.rates.iter().copied().map(Some).collect(),
+    };
     let cells = vec![Cell::default()];
     let cells = each(cells, &matrix.configs, |cell, config| cell.config = config);
     let cells = each(cells, &matrix.models, |cell, model| cell.model = model);
     let cells = each(cells, &matrix.tp, |cell, tp| cell.tp = tp);
     let cells = each(cells, &matrix.inputs, |cell, input| cell.input = input);
     let cells = each(cells, &matrix.outputs, |cell, output| cell.output = output);
-    let rates = or_none(matrix.rates.iter().copied());
     let cells = each(cells, &rates, |cell, rate| cell.rate = rate);
     let cells = each(cells, &listed(&matrix.concurrency), |cell, number| {
         cell.concurrency = number;
@@ -142,23 +149,13 @@ fn of_matrix(matrix: &Matrix) -> Vec<Cell> {
 /// Each cell with each of these values.
 fn each<T: Clone>(cells: Vec<Cell>, values: &[T], set: fn(&mut Cell, T)) -> Vec<Cell> {
     let with = |cell: Cell| {
-        values.iter().map(move |value| {
+        values.iter().cloned().map(move |value| {
             let mut cell = cell.clone();
-            set(&mut cell, value.clone());
+            set(&mut cell, value);
             cell
         })
     };
     cells.into_iter().flat_map(with).collect()
-}
-
-/// These values, or that there is none.
-fn or_none<T>(values: impl Iterator<Item = T>) -> Vec<Option<T>> {
-    let values: Vec<Option<T>> = values.map(Some).collect();
-    if values.is_empty() {
-        vec![None]
-    } else {
-        values
-    }
 }
 
 /// A cell's name by the template.
