@@ -8,7 +8,7 @@ use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::objective::{Objective, Seen};
 use super::search::{Found, Outcome, Verdict};
-use super::verdict::{Judged, Limit};
+use super::verdict::{Judged, Limit, LimitCode};
 
 /// The answer as data.
 #[derive(Debug, Clone, Serialize)]
@@ -114,14 +114,13 @@ impl fmt::Display for Limit {
             (self.kv_used.map(|used| used * 100.0), "% of the KV cache"),
         ];
         let shown = shown.into_iter().filter_map(|(count, what)| {
-            let count = count.filter(|count| *count > 0.0)?;
+            let count = count.filter(|count| *count >= 0.5 && self.code != LimitCode::Client)?;
             Some(format!("{count:.0}{what}"))
         });
-        let shown: Vec<String> = shown.collect();
-        f.write_str(self.code.words())?;
+        let shown = shown.collect::<Vec<String>>().join(", ");
         match shown.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", shown.join(", ")),
+            true => f.write_str(self.code.into()),
+            false => write!(f, "{} ({shown})", <&str>::from(self.code)),
         }
     }
 }

@@ -90,13 +90,6 @@ pub(super) enum LimitCode {
     Client,
 }
 
-impl LimitCode {
-    /// As it is shown.
-    pub(super) fn words(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl Judged {
     /// Judges the load of a run with those before it; runs that the client limited say nothing where others do.
     pub(super) fn new(

@@ -76,7 +76,6 @@ pub(crate) fn check(args: &CheckArgs, show: Show) -> Result<u8, Stop> {
     Ok(exit::fold([shown, found]))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "requests and tokens")]
 fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Checked {
     let run = &result.run;
     let requests = run.completed as f64;

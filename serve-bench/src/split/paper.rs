@@ -305,13 +305,7 @@ fn papers(
         decode.push((batch, at(decode_gpus, batch)?.1));
     }
     let shape = KvShape::of(&inputs.base.model, BLOCK_TOKENS);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens of a prompt"
-    )]
     let tokens = inputs.input_tokens.ceil() as u32;
-    #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
     let pieces = shape.descriptors(tokens, true) as f64;
     let bytes = shape.sent_bytes(tokens, prefill_gpus.max(decode_gpus));
     let full = match holds < slots {

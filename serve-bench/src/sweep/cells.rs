@@ -74,11 +74,6 @@ impl Cell {
     }
 
     /// Requests where nobody says how many.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rate is at most a million"
-    )]
     fn usual_requests(&self) -> u32 {
         match self.rate {
             Some(rate) => (rate * WINDOW_S).ceil() as u32,
