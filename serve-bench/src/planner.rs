@@ -14,7 +14,10 @@ use runner::Interrupt;
 use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd};
 use runner::server::ServerSpec;
 use serde::Serialize;
+use serde_json::Value;
 use view::{Document, Table};
+
+use crate::json;
 
 /// Without a finished request for so long a load is ended.
 pub(crate) const LOAD_DEADLINE: Duration = Duration::from_secs(3600);
@@ -57,7 +60,10 @@ impl<'a> Asker<'a> {
         (what, file): (&'static str, &str),
         settings: &impl Serialize,
     ) -> Result<Run<'a>, Stop> {
-        open_run(folder, (what, file), settings, self.interrupt, self.say)
+        let settings = serde_json::to_value(settings).map_err(anyhow::Error::from)?;
+        let kept = json::read(&folder.join(file), bounded::SETTINGS);
+        let settings = as_kept(settings, kept);
+        open_run(folder, (what, file), &settings, self.interrupt, self.say)
     }
 
     /// Does the steps of a run and ends the last server: what is wrong with one, or with one server, does not end the others.
@@ -120,6 +126,23 @@ impl<'a> Asker<'a> {
             page.display()
         ));
     }
+}
+
+/// Settings with the servers' commands as they are kept, where these differ by the folder that this program lies in alone: another
+/// version of it resumes the same run.
+fn as_kept(mut settings: Value, kept: Option<Value>) -> Value {
+    fn bare(servers: &Value) -> Option<Vec<Vec<&str>>> {
+        let own = |word| Path::new(word).ends_with("tplens").then_some("tplens");
+        let words = servers.as_array()?.iter().filter_map(Value::as_str);
+        let words = words.map(|word| word.split(' ').map(|word| own(word).unwrap_or(word)));
+        Some(words.map(Iterator::collect).collect())
+    }
+    if let Some(kept) = kept.as_ref().and_then(|kept| kept.get("server"))
+        && bare(kept).is_some_and(|kept| bare(&settings["server"]) == Some(kept))
+    {
+        settings["server"] = kept.clone();
+    }
+    settings
 }
 
 /// Why a step has no result.
@@ -197,5 +220,28 @@ pub(crate) fn server(name: &str, words: Vec<String>, log: PathBuf, ready: Durati
         port: None,
         log,
         ready,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_the_same_one_whatever_folder_this_program_lies_in() {
+        let of = |folder: &str, model: &str| {
+            let engine = format!("{folder}/tplens serve engine --model {model}");
+            json!({"tp": [1], "server": [format!("{folder}/tplens"), "serve", engine]})
+        };
+        let kept = of("/opt/tplens-1", "m");
+        assert_eq!(as_kept(of("/opt/tplens-2", "m"), Some(kept.clone())), kept);
+        // Another model, and a plan whose server is a table, stay what they are.
+        let other = of("/opt/tplens-2", "n");
+        assert_eq!(as_kept(other.clone(), Some(kept)), other);
+        let plan = |command: &str| json!({"server": {"command": [command]}});
+        assert_eq!(as_kept(plan("a"), Some(plan("b"))), plan("a"));
+        assert_eq!(as_kept(plan("a"), Some(json!([]))), plan("a"));
     }
 }

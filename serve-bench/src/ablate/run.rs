@@ -9,7 +9,7 @@ use explain::{Ablation, Arm as Kept, LEAST_LAUNCHES, Launch};
 use program::Stop;
 use program::command_line::quoted;
 use record::{Payload, exit};
-use runner::run::{Run, complete, set_aside};
+use runner::run::{Run, Step, complete, set_aside};
 use tp_plan::Surroundings;
 use view::{Document, Item, Next, Tone};
 
@@ -104,13 +104,19 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
         plan.write_boxes(order, launch, folder)?;
         steps.extend(own);
     }
-    let ends = asker.tried(&mut run, &steps)?;
+    let ends = asker.tried(&mut run, &steps);
+    // With the last server ends what the delay library writes.
+    drop(run);
     let mut missing = Vec::new();
     let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
-    for ((order, launch), ends) in launches().zip(ends.chunks(2)) {
-        let lost = ends.iter().find_map(|end| end.as_ref().err());
+    for (number, (order, launch)) in launches().enumerate() {
+        let own = 2 * number..2 * number + 2;
+        let ends = ends.iter().flat_map(|ends| &ends[own.clone()]);
+        let lost = ends.filter_map(|end| end.as_ref().err()).next();
+        let is_open = |step: &Step| step.done(folder).is_none();
         let one = match lost {
             Some(lost) => Err(lost.reason.clone()),
+            None if steps[own].iter().any(is_open) => Err("it was broken off".to_owned()),
             None => collect::launch(plan, order, launch, folder),
         };
         match one {
@@ -121,6 +127,7 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let file = folder.join(FILE);
     let ablation = ablation(plan, &found);
     json::write(&file, &ablation)?;
+    ends?;
     let (document, decided) = slope_of(&ablation);
     let document = completed(document, &ablation, &missing, &file);
     let whole = match missing.is_empty() {
