@@ -11,16 +11,14 @@ use program::command_line::quoted;
 use program::{Stop, outputs};
 use record::{exit, write_whole};
 use runner::run::Needs;
-use runner::server::ServerSpec;
 use serde_json::json;
 use tp_plan::{Engine, HalfModel, ModelFacts, hub_id};
 use view::{Block, Document, Section};
 
 use crate::json;
-use crate::planner::{Asker, shell, words};
+use crate::planner::{self, Asker, shell, words};
 use crate::study::engines::embedded;
-use crate::study::load::LoadArgs;
-use crate::study::subject::check_program;
+use crate::study::subject::{LoadArgs, check_program};
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";
@@ -175,8 +173,9 @@ fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String
 
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
     let file = folder.join("config.json");
-    let there = bounded::text(&file, bounded::SETTINGS);
-    if file.exists() && there.ok() != Some(half.config_json()) {
+    // Another layout or order of its keys is the same configuration.
+    let is_same = json::read(&file, bounded::SETTINGS) == Some(half.config.clone().into());
+    if file.exists() && !is_same {
         return Err(Stop::Usage(format!(
             "--write {}: there is another config.json already; name a folder that has none",
             folder.display()
@@ -228,14 +227,9 @@ fn server(args: &HalfModelArgs, mut command: Vec<String>) -> Result<Needs, Stop>
     if !command.iter().any(|word| word.contains(PORT)) {
         command.extend(["--port", PORT].map(str::to_owned));
     }
-    Ok(Needs::Started(ServerSpec {
-        name: "server".to_owned(),
-        words: command,
-        environment: Vec::new(),
-        port: None,
-        log: args.out.join(format!("half-tp{}-server.log", args.tp)),
-        ready: args.load.ready_timeout,
-    }))
+    let log = args.out.join(format!("half-tp{}-server.log", args.tp));
+    let spec = planner::server("server", command, log, args.load.ready_timeout);
+    Ok(Needs::Started(spec))
 }
 
 #[cfg(test)]
@@ -272,6 +266,21 @@ mod tests {
         assert!(own.contains("\"intermediate_size\":7168"), "{own}");
         let unnamed = half("--model llama-3.1-8b -- vllm serve x", None).unwrap_err();
         assert!(unnamed.contains("write {model}"), "{unnamed}");
+    }
+
+    #[test]
+    fn a_configuration_that_is_laid_out_differently_is_no_other_one() {
+        let folder = std::env::temp_dir().join(format!("serve-bench-half-{}", std::process::id()));
+        let half = HalfModel::resolve("llama-3.1-8b", 2, Engine::Vllm).unwrap();
+        assert!(write(&folder, &half).is_ok());
+        let file = folder.join("config.json");
+        let mut kept = json::read(&file, bounded::SETTINGS).unwrap();
+        std::fs::write(&file, kept.to_string()).unwrap();
+        assert!(write(&folder, &half).is_ok());
+        kept["num_attention_heads"] = 32.into();
+        std::fs::write(&file, kept.to_string()).unwrap();
+        assert!(matches!(write(&folder, &half), Err(Stop::Usage(_))));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
         ServeCommand::Route(args) => route::run(&args),
-        ServeCommand::Check(args) => split::check(&args, show),
+        ServeCommand::Check(args) => ended(split::check(&args, show)),
         ServeCommand::Parts(args) => route::parts(&args, show),
         ServeCommand::Selftest(args) => planned(show, |asker| selftest::run(&args, asker)),
         ServeCommand::EngineLog(args) => ended(engine_log::run(&args, show)),

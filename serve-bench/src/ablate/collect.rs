@@ -26,7 +26,7 @@ fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Ran
     if over == 0.0 {
         return Err("the step has no all-reduce".to_owned());
     }
-    let (mut low, mut mid, mut high) = (0.0, 0.0, 0.0);
+    let mut sum = [0.0; 3];
     for planned in &step.collectives {
         let point = points.iter().find(|point| {
             (point.kind, point.bytes_per_rank, point.ranks, point.mode)
@@ -41,12 +41,12 @@ fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Ran
         let Some((from, to)) = point.low.zip(point.high) else {
             return Err(format!("{what} has no interval: raise --budget"));
         };
-        let (one, times) = (quantiles(point.us, from, to), f64::from(planned.count));
-        low += times * one.low;
-        mid += times * one.mid;
-        high += times * one.high;
+        let one = quantiles(point.us, from, to);
+        for (sum, us) in sum.iter_mut().zip([one.low, one.mid, one.high]) {
+            *sum += f64::from(planned.count) * us;
+        }
     }
-    let [low, mid, high] = [low, mid, high].map(|us| us / over);
+    let [low, mid, high] = sum.map(|us| us / over);
     Ok(Range { low, mid, high })
 }
 
@@ -72,17 +72,20 @@ pub(super) fn launch(
     let at = folder.join(&launch.name);
     let timed = load(&at.join("allreduce")).map_err(|error| error.to_string())?;
     if timed.exit_code == exit::WRONG_DATA {
-        let log = at.join("allreduce.log");
+        let at = at.display();
         return Err(format!(
-            "tplens allreduce found wrong data; see {}",
-            log.display()
+            "tplens allreduce found wrong data; see {at}/allreduce.log"
         ));
     }
     let points = collectives::read(&at.join("allreduce")).map_err(|error| error.to_string())?;
     let collective_us = each(&points, &plan.step, plan.mode())?;
     let is_simulated = plan.subject.simulated.is_some();
     if plan.arms[launch.arm].delay_us.is_some() && !is_simulated {
-        check_delays(&at.join(SHIM_LOG), plan.args.tp, plan.has_graphs())?;
+        check_delays(
+            &at.join(SHIM_LOG),
+            plan.args.tp,
+            plan.mode() == CallMode::Graph,
+        )?;
     }
     let served = load(&at.join("serve")).map_err(|error| error.to_string())?;
     let (limited, late_ms) = match &served.payload {
@@ -99,24 +102,23 @@ pub(super) fn launch(
             "the server plays the simulated machine {name}, whose step is no measurement: give --sim {name} instead of its command"
         ));
     }
-    match run.failed {
-        Some(0) => {}
-        Some(failed) => {
-            let all = failed + run.completed;
-            return Err(format!(
-                "{failed} of {all} requests failed, so the batch was another one"
-            ));
-        }
-        None => return Err("how many requests failed is not known".to_owned()),
+    let failed = run.failed.ok_or("how many requests failed is not known")?;
+    if failed > 0 {
+        let all = failed + run.completed;
+        return Err(format!(
+            "{failed} of {all} requests failed, so the batch was another one"
+        ));
     }
-    let step = run.decode_gap_ms.as_ref().and_then(|gap| {
+    let gap = run.decode_gap_ms.as_ref().and_then(|gap| {
         let steps = gap.n.filter(|n| *n >= LEAST_GAPS)?;
         let of = gap.mean_interval?;
         Some((quantiles(gap.mean, of.low, of.high), steps))
     });
-    let (step_ms, steps) = step.ok_or_else(|| {
-        format!("fewer than {LEAST_GAPS} gaps while every slot decodes: raise --requests or --output-tokens")
-    })?;
+    let Some((step_ms, steps)) = gap else {
+        return Err(format!(
+            "fewer than {LEAST_GAPS} gaps while every slot decodes: raise --requests or --output-tokens"
+        ));
+    };
     Ok(Launch {
         order,
         collective_us: Some(collective_us),
@@ -171,12 +173,13 @@ fn check_delays(log: &Path, ranks: u32, has_graphs: bool) -> Result<(), String> 
             "the delay library could not delay some calls: {file} tells of calls_refused"
         ));
     }
-    let (delayed, what) = match has_graphs {
-        true => (
-            count(|line| line.calls_captured),
-            "all-reduces in a graph (calls_captured)",
-        ),
-        false => (count(|line| line.calls), "all-reduces (calls)"),
+    let delayed = match has_graphs {
+        true => count(|line| line.calls_captured),
+        false => count(|line| line.calls),
+    };
+    let what = match has_graphs {
+        true => "all-reduces in a graph (calls_captured)",
+        false => "all-reduces (calls)",
     };
     // As many processes as ranks: one that is not delayed waits for one that is, and a warm-up alone delays no replay.
     if delayed < ranks as usize {

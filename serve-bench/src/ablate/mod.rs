@@ -4,7 +4,6 @@
 //! Nothing is measured in this process and no slope is fitted: it starts programs, keeps what they found, and writes
 //! `ablation.json`, from which `explain` tells whether the step follows the link.
 
-mod args;
 mod arm;
 mod collect;
 mod plan;
@@ -13,5 +12,5 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::args::AblateArgs;
+pub(crate) use self::plan::AblateArgs;
 pub(crate) use self::run::run;

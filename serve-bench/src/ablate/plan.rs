@@ -1,20 +1,21 @@
 //! What is run, in which order and by which commands, decided before anything is measured.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use explain::Change;
 use program::Stop;
 use record::{CallMode, CollectiveKind, PlannedStep, private, write_whole};
 use runner::run::Step;
+use serde_json::{Value, json};
 use stats::rounds;
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Surroundings, plan};
 
-use super::args::AblateArgs;
-use super::arm::{Arm, Names, ROWS, Row, collectives_us, delayed};
+use super::arm::{Arm, Names, ROWS, Row, collectives_us, delayed, names};
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::planner::words;
-use crate::study::subject::{Subject, first, visible};
+use crate::study::subject::{Subject, SubjectArgs, first, visible};
 
 /// Below this part a simulated machine's arm changes nothing that the box's noise leaves to be seen.
 const LEAST: f64 = 0.01;
@@ -32,6 +33,53 @@ const ENGINE_BOX: &str = "engine-box.toml";
 
 /// Where the delay library says how often the server called it.
 pub(super) const SHIM_LOG: &str = "shim.jsonl";
+
+/// Whether the step follows the link: starts the server again and again, each time with one thing changed, and times its
+/// collectives in the same environment. The engine is told to leave every all-reduce to the library. Goes on where it was broken
+/// off when started again with the same settings and folder.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AblateArgs {
+    #[command(flatten)]
+    pub(super) subject: SubjectArgs,
+
+    /// Tensor parallel size of the arms.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
+    pub(super) tp: u32,
+
+    /// What is changed; the baseline is always there. Default: what the machine can do of them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = names())]
+    pub(super) arms: Vec<String>,
+
+    /// Microseconds that the arm delay adds to each all-reduce, one arm for each.
+    #[arg(long, value_name = "US", default_value = "20,50", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) delays: Vec<u32>,
+
+    /// The library that adds the delay: in an archive below `shim`, in a checkout made by `cargo xtask shim`.
+    #[arg(long, value_name = "FILE", conflicts_with = "sim")]
+    pub(super) shim: Option<PathBuf>,
+
+    /// Launches of each arm. A round has one of each in random order, and the next round the reverse of it.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) launches: u32,
+
+    /// The collective library that is timed, as tplens allreduce takes it; it must be the one that the engine loads.
+    #[arg(long, value_name = "PATH")]
+    pub(super) ccl: Option<PathBuf>,
+}
+
+impl AblateArgs {
+    /// What decides, with the machine, what is measured and in which order. A folder holds one ablation, and this never changes.
+    pub(super) fn settings(&self) -> Value {
+        self.subject.settings(json!({
+            "tp": self.tp,
+            "arms": self.arms,
+            "delays": self.delays,
+            "launches": self.launches,
+            "ccl": self.ccl,
+            "shim": self.shim,
+        }))
+    }
+}
 
 /// An ablation as it will be run.
 #[derive(Debug)]
@@ -111,16 +159,12 @@ impl<'a> Plan<'a> {
                     return Err(Stop::Refused(why.into()));
                 }
                 Some(reason) => plan.refused.push((row.name, reason)),
-                None => {
-                    let delays = match row.change {
-                        Change::Delay => args.delays.iter().copied().map(Some).collect(),
-                        _ => vec![None],
-                    };
-                    for delay_us in delays {
-                        let arm = plan.arm(row, names, delay_us)?;
-                        plan.arms.push(arm);
+                None if row.change == Change::Delay => {
+                    for us in &args.delays {
+                        plan.arms.push(plan.arm(row, names, Some(*us))?);
                     }
                 }
+                None => plan.arms.push(plan.arm(row, names, None)?),
             }
         }
         let order = rounds(plan.arms.len(), args.launches, SEED);
@@ -199,8 +243,9 @@ impl<'a> Plan<'a> {
         if self.subject.simulated.is_some() {
             return Ok(arm);
         }
-        if let Some(devices) = &self.args.subject.gpus {
-            add(names.visible, visible(devices, names.visible)?);
+        if self.args.subject.gpus.is_some() {
+            let devices = self.subject.devices(self.args.tp)?;
+            add(names.visible, visible(&devices, names.visible)?);
         }
         let is_sglang = self.subject.command.flags().engine == Some(Engine::Sglang);
         if let Some(variable) = names.symmetric.filter(|_| !is_sglang) {
@@ -209,7 +254,6 @@ impl<'a> Plan<'a> {
         let Some((us, shim)) = delay_us.zip(self.args.shim.as_ref()) else {
             return Ok(arm);
         };
-        let text = |path: &Path| path.display().to_string();
         add("TPLENS_DELAY_US", us.to_string());
         if let Some(real) = &self.args.ccl {
             add("TPLENS_DELAY_LIBRARY", text(real));
@@ -227,16 +271,11 @@ impl<'a> Plan<'a> {
         Ok(arm)
     }
 
-    /// Whether the engine replays graphs.
-    pub(super) fn has_graphs(&self) -> bool {
-        self.facts.execution != Execution::Eager
-    }
-
-    /// How timed calls follow each other.
+    /// How timed calls follow each other, as the engine's do: it replays graphs, or not.
     pub(super) fn mode(&self) -> CallMode {
-        match self.has_graphs() {
-            true => CallMode::Graph,
-            false => CallMode::BackToBack,
+        match self.facts.execution {
+            Execution::Eager => CallMode::BackToBack,
+            _ => CallMode::Graph,
         }
     }
 
@@ -247,18 +286,16 @@ impl<'a> Plan<'a> {
     pub(super) fn steps(&self, launch: &Launched, folder: &Path) -> Result<[Step; 2], Stop> {
         let (arm, args, tp) = (&self.arms[launch.arm], self.subject.args, self.args.tp);
         let (name, at) = (&launch.name, folder.join(&launch.name));
-        let text = |path: &Path| path.display().to_string();
         let shim = self.args.shim.as_ref().filter(|_| arm.delay_us.is_some());
         let environment = |log: &str| -> Vec<(OsString, OsString)> {
-            let log = shim.map(|_| ("TPLENS_DELAY_LOG".to_owned(), text(&at.join(log))));
-            let all = arm.variables.iter().cloned().chain(log);
-            all.map(|(name, value)| (name.into(), value.into()))
-                .collect()
+            let variables = arm.variables.iter();
+            let variables = variables.map(|(name, value)| (name.into(), value.into()));
+            let log = shim.map(|_| ("TPLENS_DELAY_LOG".into(), at.join(log).into()));
+            variables.chain(log).collect()
         };
         let of_launch = |words: &mut [String], file: &str| {
-            let sim = words
-                .iter_mut()
-                .filter(|word| args.sim.as_ref() == Some(*word));
+            let is_sim = |word: &&mut String| args.sim.as_ref() == Some(&**word);
+            let sim = words.iter_mut().filter(is_sim);
             sim.for_each(|word| *word = text(&at.join(file)));
         };
         // A real machine's devices are those that the variable shows.
@@ -274,9 +311,6 @@ impl<'a> Plan<'a> {
         let mode = self.mode().to_string().replace('_', "-");
         let library = shim.or(self.args.ccl.as_ref()).map(|path| text(path));
         let more = [("--modes", Some(mode)), ("--ccl", library)];
-        let more = more
-            .into_iter()
-            .filter_map(|(flag, value)| Some((flag, value?)));
         timed.arguments.extend(words(more));
         timed.environment = environment("shim-allreduce.jsonl");
         let mut server = self.subject.command.for_size(tp);
@@ -321,14 +355,19 @@ impl<'a> Plan<'a> {
         let variables = variables.map(|(name, value)| format!("{name}={value}"));
         let is_told = self.subject.command.says(NO_OWN_ALL_REDUCE);
         let flag = is_told.then(|| NO_OWN_ALL_REDUCE.to_owned());
-        let delay = arm.delay_us;
-        let delay = delay.map(|us| format!("{us} us added to each all-reduce"));
+        let delay = arm
+            .delay_us
+            .map(|us| format!("{us} us added to each all-reduce"));
         let parts: Vec<String> = variables.chain(flag).chain(delay).collect();
         match parts.is_empty() {
             true => "as it is".to_owned(),
             false => parts.join(", "),
         }
     }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// All-reduces of a decode step.

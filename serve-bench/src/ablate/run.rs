@@ -5,20 +5,19 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Arm as Kept, Change, LEAST_LAUNCHES, Launch};
+use explain::{Ablation, Arm as Kept, LEAST_LAUNCHES, Launch};
 use program::Stop;
 use program::command_line::quoted;
 use record::{Payload, exit};
-use runner::run::{Run, complete, set_aside};
+use runner::run::{Run, Step, complete, set_aside};
 use tp_plan::Surroundings;
 use view::{Document, Item, Next, Tone};
 
-use super::args::AblateArgs;
 use super::collect;
-use super::plan::{Launched, Plan, all_reduces};
-use crate::explain::{boxes, range, slope_of};
+use super::plan::{AblateArgs, Plan, all_reduces};
+use crate::explain::{boxes, slope_of};
 use crate::json;
-use crate::planner::{Asker, Tries, words};
+use crate::planner::Asker;
 use crate::study::subject::{LINKS, Subject, check_program};
 
 /// The arms with what their launches measured.
@@ -38,8 +37,12 @@ const LOOK_S: f64 = 5.0;
 /// # Errors
 /// What ended it; the launches that were whole are in its folder.
 pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
-    args.check().map_err(Stop::Usage)?;
+    if args.subject.sim.is_some() && !args.subject.server.is_empty() {
+        let why = "--sim starts the embedded engine: leave the server command out";
+        return Err(Stop::Usage(why.to_owned()));
+    }
     let subject = Subject::new(&args.subject, &[args.tp])?;
+    subject.devices(args.tp)?;
     check_program(&args.subject.server)?;
     asker.in_folder(args.subject.out.as_deref(), "ablation", |folder| {
         let open = || asker.open(folder, ("an ablation", SETTINGS), &args.settings());
@@ -72,10 +75,9 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 /// Looks at this machine's devices and who reaches whom, as a step of the run: a look, not a measurement, with one small case and as few
 /// samples as make a number. Every pair is probed whatever the cases are.
 fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surroundings, Stop> {
-    let few = "--cases local_ce --sizes 1M --samples 6 --budget 1".split(' ');
-    let few = few.map(str::to_owned);
-    let arguments = words([("--gpus", subject.devices(tp)?)]);
-    let arguments = arguments.into_iter().chain(few).collect();
+    let few = "--cases local_ce --sizes 1M --samples 6 --budget 1 --gpus";
+    let mut arguments: Vec<String> = few.split(' ').map(str::to_owned).collect();
+    arguments.push(subject.devices(tp)?);
     let step = subject.measured(LINKS.to_owned(), "p2p", arguments, LOOK_S);
     let folder = run.step(&step)?.folder;
     let origin = folder.display().to_string();
@@ -85,51 +87,49 @@ fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surrounding
         }
         _ => Err(format!("{origin} holds no links of tplens p2p")),
     };
-    around
-        .map(|(around, _)| around)
-        .map_err(|why| Stop::Refused(why.into()))
+    let (around, _) = around.map_err(|why| Stop::Refused(why.into()))?;
+    Ok(around)
 }
 
 fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let launches = plan.launches.iter();
-    let steps = launches.map(|launch| plan.steps(launch, folder));
-    let steps = steps.collect::<Result<Vec<_>, Stop>>()?;
-    run.expect(&steps.concat());
-    let mut tries = Tries::default();
-    let mut ablation = ablation(plan);
-    let file = folder.join(FILE);
-    let mut missing: Vec<(&str, String)> = Vec::new();
-    for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
-        let is_done = steps.iter().all(|step| step.done(folder).is_some());
+    let launches = || (0u32..).zip(&plan.launches);
+    let mut steps = Vec::new();
+    for (order, launch) in launches() {
+        let own = plan.steps(launch, folder)?;
+        let is_done = own.iter().all(|step| step.done(folder).is_some());
         if !is_done || collect::launch(plan, order, launch, folder).is_err() {
             // What was broken off, or says nothing, is done again as a whole: its two steps belong together.
             set_aside(&folder.join(&launch.name))?;
         }
         plan.write_boxes(order, launch, folder)?;
-        let mut found = Ok(());
-        for step in steps {
-            if found.is_ok() {
-                let end = tries.step(&mut run, step)?;
-                found = end.map(drop).map_err(|lost| lost.reason);
-            }
-        }
-        // With it ends what the delay library writes.
-        run.end_server();
-        match found.and_then(|()| collect::launch(plan, order, launch, folder)) {
-            Ok(found) => {
-                (asker.say)(&format!("  {}", launched(&found)));
-                add(&mut ablation, plan, launch, found);
-                json::write(&file, &ablation)?;
-            }
-            Err(reason) => {
-                (asker.say)(&format!("  this launch says nothing: {reason}"));
-                missing.push((&launch.name, reason));
-            }
+        steps.extend(own);
+    }
+    let ends = asker.tried(&mut run, &steps);
+    // With the last server ends what the delay library writes.
+    drop(run);
+    let mut missing = Vec::new();
+    let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
+    for (number, (order, launch)) in launches().enumerate() {
+        let own = 2 * number..2 * number + 2;
+        let ends = ends.iter().flat_map(|ends| &ends[own.clone()]);
+        let lost = ends.filter_map(|end| end.as_ref().err()).next();
+        let is_open = |step: &Step| step.done(folder).is_none();
+        let one = match lost {
+            Some(lost) => Err(lost.reason.clone()),
+            None if steps[own].iter().any(is_open) => Err("it was broken off".to_owned()),
+            None => collect::launch(plan, order, launch, folder),
+        };
+        match one {
+            Ok(one) => found[launch.arm].push(one),
+            Err(reason) => missing.push(format!("{}: {reason}", launch.name)),
         }
     }
+    let file = folder.join(FILE);
+    let ablation = ablation(plan, &found);
     json::write(&file, &ablation)?;
-    let (slope, decided) = slope_of(&ablation);
-    let document = completed(slope, &ablation, &missing, &file);
+    ends?;
+    let (document, decided) = slope_of(&ablation);
+    let document = completed(document, &ablation, &missing, &file);
     let whole = match missing.is_empty() {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
@@ -137,11 +137,17 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     Ok(exit::fold([asker.show.print(&document), whole, decided]))
 }
 
-/// An ablation of which nothing is known yet.
-fn ablation(plan: &Plan<'_>) -> Ablation {
+/// An ablation of which so much was found of each arm; what the slope test compares the others with comes first.
+fn ablation(plan: &Plan<'_>, found: &[Vec<Launch>]) -> Ablation {
     let subject = &plan.subject;
     let simulated = subject.simulated.as_ref();
     let engine = plan.facts.describe();
+    let arms = plan.arms.iter().zip(found).map(|(arm, launches)| Kept {
+        name: arm.name.clone(),
+        change: arm.row.change,
+        how: plan.how(arm),
+        launches: launches.clone(),
+    });
     Ablation {
         schema: SCHEMA,
         model: subject.model.name.clone(),
@@ -154,40 +160,20 @@ fn ablation(plan: &Plan<'_>) -> Ablation {
         simulated: simulated.map(|machine| machine.name.clone()),
         planned: all_reduces(&plan.step),
         step_from: Some(explain::StepFrom::DecodeGap),
-        arms: Vec::new(),
+        arms: arms.filter(|arm| !arm.launches.is_empty()).collect(),
     }
 }
 
-/// Adds what a launch measured to its arm.
-fn add(ablation: &mut Ablation, plan: &Plan<'_>, launch: &Launched, found: Launch) {
-    let (arm, arms) = (&plan.arms[launch.arm], &mut ablation.arms);
-    if let Some(kept) = arms.iter_mut().find(|kept| kept.name == arm.name) {
-        return kept.launches.push(found);
-    }
-    arms.push(Kept {
-        name: arm.name.clone(),
-        change: arm.row.change,
-        how: plan.how(arm),
-        launches: vec![found],
-    });
-    // What the slope test compares the others with comes first.
-    arms.sort_by_key(|arm| arm.change != Change::Baseline);
-}
-
-/// Makes of the document of the slope test that of an ablation: `missing` are the launches that say nothing, with their names and
-/// reasons.
+/// Makes of the document of the slope test that of an ablation; `missing` are the launches that say nothing, with their reasons.
 fn completed(
-    slope: Document,
+    mut document: Document,
     ablation: &Ablation,
-    missing: &[(&str, String)],
+    missing: &[String],
     file: &Path,
 ) -> Document {
     let launches: usize = ablation.arms.iter().map(|arm| arm.launches.len()).sum();
-    let mut document = Document {
-        title: format!("Ablation of {}", ablation.model),
-        simulated: ablation.simulated.clone(),
-        ..slope
-    };
+    document.title = format!("Ablation of {}", ablation.model);
+    document.simulated.clone_from(&ablation.simulated);
     document.answer.insert(0, format!(
         "{} TP{}, {} in flight: {launches} launches of {} arms; a step is the mean gap while every slot decodes.",
         ablation.model,
@@ -199,11 +185,8 @@ fn completed(
         "explain results of runs with it.",
         format!("tplens explain ... --ablation {}", quoted(file.as_os_str())),
     ));
-    if let Some((name, reason)) = missing.first() {
-        let text = format!(
-            "{} launches missing, the first {name}: {reason}",
-            missing.len()
-        );
+    if let Some(first) = missing.first() {
+        let text = format!("{} launches missing, the first {first}", missing.len());
         let item = Item::of(Tone::Warning, text).coded("launch-missing");
         document.findings.insert(0, item);
         let again = "run the same command again: it tries what is missing.";
@@ -213,18 +196,4 @@ fn completed(
         }
     }
     document
-}
-
-/// What an arm's launches took, for one line while it runs.
-fn launched(launch: &Launch) -> String {
-    let collective = launch.collective_us.map_or_else(String::new, |us| {
-        format!("all-reduce {} us, ", range(&us, 2))
-    });
-    let step = range(&launch.step_ms, 3);
-    let late = if launch.limited.is_some() || launch.is_late() {
-        "; left out: this machine was busy"
-    } else {
-        ""
-    };
-    format!("{collective}step {step} ms{late}")
 }

@@ -6,9 +6,8 @@ use clap::Parser;
 use runner::run::Needs;
 use tp_plan::{Surroundings, Vendor};
 
-use super::args::AblateArgs;
 use super::arm::Arm;
-use super::plan::{Launched, Plan, all_reduces};
+use super::plan::{AblateArgs, Launched, Plan, all_reduces};
 use crate::study::subject::Subject;
 
 #[derive(Debug, Parser)]

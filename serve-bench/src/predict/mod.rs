@@ -36,7 +36,7 @@ pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
         Some(engines) => {
             let sizes = [args.tp[0], args.tp[args.tp.len() - 1]];
             on_paper(&args.paper, engines, sizes, &inputs, SEED)
-                .map(|paper| outputs::with_json(show, &paper.document(), &paper, file))
+                .map(|(json, document)| outputs::with_json(show, &document, &json, file))
         }
         None => predict(&inputs, SEED, DRAWS).map(|prediction| {
             let document = crate::explain::prediction(&prediction);

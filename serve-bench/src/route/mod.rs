@@ -17,6 +17,6 @@ mod run;
 pub(crate) use args::Args;
 pub(crate) use engines::{PORT, ROUTED_PORT, is_address, spec};
 pub(crate) use legs::question;
-pub(crate) use parts::{Parts, PartsArgs, document, parts, read};
+pub(crate) use parts::{PartsArgs, document, parts, read};
 pub(crate) use peer::Peer;
 pub(crate) use run::run;

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use program::command_line::seconds;
-use program::{minutes, seed_of_now};
+use program::seed_of_now;
 use record::redacted_arguments;
 use runner::run::Step;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::objective::Objective;
 use super::search::Bounds;
+use crate::json;
 use crate::load::without_headers;
 use crate::planner::{load, words};
 
@@ -52,7 +53,7 @@ pub(crate) struct SloArgs {
 
     /// Runs at most, repeats too.
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100))]
-    runs: u32,
+    pub(super) runs: u32,
 
     /// Seconds of arrivals of each run at a rate; more where a percentile needs more requests. Ten times as long as a request
     /// takes is a good length.
@@ -100,29 +101,19 @@ impl Search {
 /// Requests for each in flight, of a run at a concurrency.
 const ROUNDS: f64 = 4.0;
 
-/// Flags of `tplens serve run` that make another load than the search's.
-const OTHER_LOADS: [&str; 5] = [
-    "--duration",
-    "--ramp-up-strategy",
-    "--no-stream",
-    "--request-rate",
-    "--max-concurrency",
-];
-
-/// Flags of `tplens serve run` that every search sets.
-const ITS_OWN: [&str; 4] = ["--num-prompts", "--requests", "--seed", "--out"];
+/// Flags of `tplens serve run` that every search sets, or that make another load than its own.
+const ITS_OWN: &str = "--num-prompts --requests --seed --out --duration --ramp-up-strategy \
+    --no-stream --request-rate --max-concurrency";
 
 impl SloArgs {
     /// What was searched, for its folder, where only the same search goes on; with the seed of the first run: of the command line, of
     /// the settings that are kept, or another one.
     pub(super) fn settings(&self, bounds: &Bounds, kept: &Path) -> (Value, u64) {
-        let kept = bounded::text(kept, bounded::SETTINGS).ok();
-        let kept =
-            kept.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seed"].as_u64());
+        let kept = json::read(kept, bounded::SETTINGS).and_then(|kept| kept["seed"].as_u64());
         let seed = self.seed.or(kept).unwrap_or_else(seed_of_now);
         let mut load = redacted_arguments(self.load.iter().cloned());
         without_headers(&mut load);
-        let settings = json!({
+        let settings = serde_json::json!({
             "schema": SCHEMA,
             "search": self.search.words()[0],
             "slo": self.slo(),
@@ -145,23 +136,17 @@ impl SloArgs {
     /// In words: what cannot be searched.
     pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let whole = self.search == Search::Concurrency;
-        let [_, searched, _] = self.search.words();
         for flag in self.load.iter().filter_map(|word| word.split('=').next()) {
-            if ITS_OWN.contains(&flag) || flag == searched {
-                return Err(format!("slo sets {flag} itself; leave it out"));
-            }
-            if OTHER_LOADS.contains(&flag) && (whole || flag != "--max-concurrency") {
+            // A rate may have a limit of what is in flight.
+            if ITS_OWN.split(' ').any(|own| own == flag) && (whole || flag != "--max-concurrency") {
                 return Err(format!(
-                    "{flag} after `--` is another load than the search's; leave it out"
+                    "slo sets the load, its seed and its folder: leave {flag} out"
                 ));
             }
         }
         let needed = f64::from(self.least_requests()) / self.window.as_secs_f64();
-        let usual = match whole {
-            true => 4.0,
-            false => ((needed * 1e3).floor() / 1e3).max(1.0),
-        };
-        let start = self.start.unwrap_or(usual);
+        let usual = ((needed * 1e3).floor() / 1e3).max(1.0);
+        let start = self.start.unwrap_or(if whole { 4.0 } else { usual });
         let (lowest, highest) = match whole {
             true => (1.0, 16_384.0),
             false => (start / 1e3, start * 1e3),
@@ -177,18 +162,6 @@ impl SloArgs {
             runs: self.runs as usize,
             whole,
         })
-    }
-
-    /// How long a search takes at most, where its arrivals say.
-    pub(super) fn expected(&self) -> String {
-        let runs = self.runs;
-        match self.search {
-            Search::Rate => {
-                let most = minutes(f64::from(runs) * self.window.as_secs_f64());
-                format!("at most {runs} runs, about {most}")
-            }
-            Search::Concurrency => format!("at most {runs} runs"),
-        }
     }
 
     /// Requests that each run needs at least.

@@ -1,12 +1,14 @@
 //! The answer of a search as data and as a document: the largest load, why not more, every run.
 
+use std::fmt;
+
 use serde::Serialize;
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::objective::{Objective, Seen};
 use super::search::{Found, Outcome, Verdict};
-use super::verdict::{Judged, LimitCode};
+use super::verdict::{Judged, Limit, LimitCode};
 
 /// The answer as data.
 #[derive(Debug, Clone, Serialize)]
@@ -36,30 +38,27 @@ impl Answer {
 
 /// The document of a search, as far as it is.
 pub(super) fn document(answer: &Answer, objectives: &[Objective]) -> Document {
-    let is_cached = answer.runs.iter().any(|run| run.prefix_cache.is_some());
     let (tone, next) = match answer.found.outcome {
         Outcome::Found => (Tone::Good, None),
-        Outcome::Always => (Tone::Good, Some(Next::plain("raise --start."))),
-        Outcome::Never => (Tone::Bad, Some(Next::plain("lower --start."))),
-        Outcome::Open => {
-            let next = Next::plain("the same command with this folder as --out resumes it.");
-            (Tone::Open, Some(next))
-        }
-        Outcome::Wide => {
-            let next = Next::plain("raise --runs, or begin nearer with --start.");
-            (Tone::Warning, Some(next))
-        }
-        Outcome::ClientLimit => {
-            let next = Next::by(
-                "give the load generator a CPU of its own, and search into another folder.",
-                "taskset -c N tplens serve slo ...",
-            );
-            (Tone::Warning, Some(next))
-        }
+        Outcome::Always => (Tone::Good, Some("raise --start.")),
+        Outcome::Never => (Tone::Bad, Some("lower --start.")),
+        Outcome::Open => (
+            Tone::Open,
+            Some("the same command with this folder as --out resumes it."),
+        ),
+        Outcome::Wide => (
+            Tone::Warning,
+            Some("raise --runs, or begin nearer with --start."),
+        ),
+        Outcome::ClientLimit => (
+            Tone::Warning,
+            Some("search into another folder, with a CPU for the load generator: `taskset -c N`."),
+        ),
     };
+    let is_cached = answer.runs.iter().any(|run| run.prefix_cache.is_some());
     let fresh =
         "search without --seed and with prompts that share nothing: none is in a cache then.";
-    let fresh = is_cached.then(|| Next::plain(fresh));
+    let next = is_cached.then_some(fresh).or(next);
     let runs = vec![Block::Table(runs(answer, objectives))];
     Document {
         title: format!(
@@ -71,7 +70,7 @@ pub(super) fn document(answer: &Answer, objectives: &[Objective]) -> Document {
         tone,
         answer: sentences(answer),
         findings: findings(answer),
-        next: fresh.or(next).into_iter().collect(),
+        next: next.into_iter().map(Next::plain).collect(),
         sections: vec![Section::new("Runs", runs)],
         made_by: format!("tplens serve slo {}", env!("CARGO_PKG_VERSION")),
     }
@@ -81,7 +80,7 @@ fn sentences(answer: &Answer) -> Vec<String> {
     let Answer { found, unit, .. } = answer;
     let slo = answer.slo.join(" and ");
     let (met, not) = (answer.at(found.met), answer.at(found.not_met));
-    let by = not.and_then(limited_by);
+    let by = not.and_then(|run| run.limit.as_ref());
     let by = by.map_or_else(String::new, |by| format!("; limited by {by}"));
     let mut sentences = vec![match (found.met, found.not_met) {
         (Some(met), None) => {
@@ -91,42 +90,39 @@ fn sentences(answer: &Answer) -> Vec<String> {
         (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
     let attained = |run: &Judged| Some(format!("{:.1}% at {}", run.attained? * 100.0, run.at));
-    let parts = [met, not].into_iter().flatten().filter_map(attained);
-    let parts: Vec<String> = parts.collect();
+    let parts: Vec<String> = [met, not]
+        .into_iter()
+        .flatten()
+        .filter_map(attained)
+        .collect();
     if !parts.is_empty() {
-        let parts = parts.join(", ");
         sentences.push(format!(
-            "Requests that keep every objective on a percentile: {parts} {unit}."
+            "Requests that keep every objective on a percentile: {} {unit}.",
+            parts.join(", ")
         ));
     }
     sentences.extend(not.map(|run| format!("At {} {unit} it is {}.", run.at, run.verdict.words())));
     sentences
 }
 
-/// What kept the server from more than a run, with what its counters showed.
-fn limited_by(run: &Judged) -> Option<String> {
-    let limit = run.limit.as_ref()?;
-    let counted = |count: Option<f64>, what: &str| {
-        let count = count.filter(|count| *count > 0.0);
-        count.map(|count| format!("{count:.0}{what}"))
-    };
-    let running = || counted(limit.running, " running");
-    let waiting = || counted(limit.waiting, " waiting");
-    let full = || counted(limit.kv_used.map(|used| used * 100.0), "% full");
-    let completed = || format!("{} req/s completed", significant(run.requests_per_s));
-    let (name, said) = match limit.code {
-        LimitCode::Slots => ("max_num_seqs", [running(), waiting()]),
-        LimitCode::KvCache => ("KV cache", [full(), running()]),
-        LimitCode::PrefillQueue => ("prefill queue", [waiting(), None]),
-        LimitCode::DecodeStep => ("time of a decode step", [running(), None]),
-        LimitCode::Throughput => ("throughput", [Some(completed()), None]),
-        LimitCode::Client => ("the load generator", [None, None]),
-    };
-    let said: Vec<String> = said.into_iter().flatten().collect();
-    Some(match said.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name} ({})", said.join(", ")),
-    })
+/// What kept the server from more, with what its counters showed.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = [
+            (self.running, " running"),
+            (self.waiting, " waiting"),
+            (self.kv_used.map(|used| used * 100.0), "% of the KV cache"),
+        ];
+        let shown = shown.into_iter().filter_map(|(count, what)| {
+            let count = count.filter(|count| *count >= 0.5 && self.code != LimitCode::Client)?;
+            Some(format!("{count:.0}{what}"))
+        });
+        let shown = shown.collect::<Vec<String>>().join(", ");
+        match shown.is_empty() {
+            true => f.write_str(self.code.into()),
+            false => write!(f, "{} ({shown})", <&str>::from(self.code)),
+        }
+    }
 }
 
 fn findings(answer: &Answer) -> Vec<Item> {
@@ -159,9 +155,6 @@ fn findings(answer: &Answer) -> Vec<Item> {
 }
 
 fn runs(answer: &Answer, objectives: &[Objective]) -> Table {
-    let heads = ["run", answer.unit].map(str::to_owned).into_iter();
-    let heads = heads.chain(objectives.iter().map(|one| format!("{} ms", one.name())));
-    let rest = ["req/s", "failed", "verdict", "why"].map(str::to_owned);
     let seen = |seen: &Seen| match (seen.value_ms, seen.interval_ms) {
         (None, _) => "—".to_owned(),
         (Some(value), None) => significant(value),
@@ -181,8 +174,11 @@ fn runs(answer: &Answer, objectives: &[Objective]) -> Table {
         ]);
         row
     };
+    let mut heads = vec!["run".to_owned(), answer.unit.to_owned()];
+    heads.extend(objectives.iter().map(|one| format!("{} ms", one.name())));
+    heads.extend(["req/s", "failed", "verdict", "why"].map(str::to_owned));
     Table {
-        heads: heads.chain(rest).collect(),
+        heads,
         rows: answer.runs.iter().map(row).collect(),
     }
 }

@@ -164,7 +164,7 @@ impl Objective {
             return Some((largest, Some((largest, largest))));
         }
         // Fewer than two beyond it are no percentile; 1e-9 for products that end in ...999.
-        let beyond = count(groups.len()) * (1.0 - part);
+        let beyond = groups.len() as f64 * (1.0 - part);
         (beyond >= 2.0 - 1e-9).then_some(())?;
         let (low, high) = wilson(part, independent(groups));
         let at = |part| value_at(&values, part);
@@ -175,31 +175,26 @@ impl Objective {
 /// Independent requests that these successive ones are worth: fewer, where the means of blocks differ by more than chance lets
 /// them. Of a queue that remembers more than a block of them, still too many.
 fn independent(groups: &[Vec<f64>]) -> f64 {
-    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / count(values.len());
+    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let variance = |values: &[f64]| {
         let mean = mean_of(values);
         let squares = values.iter().map(|value| (value - mean).powi(2));
-        squares.sum::<f64>() / (count(values.len()) - 1.0)
+        squares.sum::<f64>() / (values.len() as f64 - 1.0)
     };
     let size = groups.len() / BLOCKS;
-    let n = count(groups.len());
+    let n = groups.len() as f64;
     if size < 2 {
         return n;
     }
     let means: Vec<f64> = groups.iter().map(|values| mean_of(values)).collect();
     let of_blocks: Vec<f64> = means.chunks_exact(size).map(mean_of).collect();
-    let by_chance = variance(&means) / count(size);
+    let by_chance = variance(&means) / size as f64;
     n * (by_chance / variance(&of_blocks)).min(1.0)
 }
 
 /// The smallest value with at least this part of all at or below it.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "0 <= part <= 1 of a count"
-)]
 fn value_at(ascending: &[f64], part: f64) -> Option<f64> {
-    let rank = (part * count(ascending.len()) - 1e-9).ceil().max(1.0) as usize;
+    let rank = (part * ascending.len() as f64 - 1e-9).ceil().max(1.0) as usize;
     ascending.get(rank - 1).copied()
 }
 
@@ -210,11 +205,6 @@ fn wilson(part: f64, n: f64) -> (f64, f64) {
     let half = (square * (part * (1.0 - part) + square / 4.0)).sqrt();
     let whole = 1.0 + square;
     ((middle - half) / whole, (middle + half) / whole)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of values are small")]
-fn count(number: usize) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

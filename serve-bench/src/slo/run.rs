@@ -46,19 +46,19 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             found: bounds.found(&[]),
             runs: Vec::new(),
         };
-        let ended = searched(args, &bounds, (folder, &mut answer), asker);
+        // An answer that is there and final is not replaced by one that is still open.
+        let kept = json::read(&folder.join(ANSWER), bounded::RESULT);
+        let is_kept = kept.is_some_and(|kept| kept["found"]["outcome"] != "open");
+        let ended = searched(args, &bounds, (folder, &mut answer, is_kept), asker);
         // A search that a signal ends has its answer so far.
-        if ended.is_err() && (answer.runs.is_empty() || !matches!(ended, Err(Stop::Interrupted(_))))
-        {
+        let is_answer =
+            matches!(ended, Err(Stop::Interrupted(_))) && !is_kept && !answer.runs.is_empty();
+        if ended.is_err() && !is_answer {
             return ended.map(|()| exit::DONE);
         }
         let page = folder.join(PAGE);
         let document = document(&answer, &args.objectives);
-        (asker.say)(&format!(
-            "result: {}, the page is {}",
-            folder.display(),
-            page.display()
-        ));
+        asker.tell_where(folder, &page);
         let code = exit::fold([
             outputs::write(&page, Ok(document.html())),
             outputs::with_json(asker.show, &document, &answer, args.json.as_deref()),
@@ -75,12 +75,12 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 fn searched(
     args: &SloArgs,
     bounds: &Bounds,
-    (folder, answer): (&Path, &mut Answer),
+    (folder, answer, is_kept): (&Path, &mut Answer, bool),
     asker: &Asker<'_>,
 ) -> Result<(), Stop> {
     let (settings, seed) = args.settings(bounds, &folder.join(SETTINGS));
     let mut run = asker.open(folder, ("a search", SETTINGS), &settings)?;
-    (asker.say)(&args.expected());
+    (asker.say)(&format!("at most {} runs", args.runs));
     while let Some(at) = answer.found.next {
         let step = args.step(answer.runs.len(), at, seed);
         let made = run.step(&step)?.folder;
@@ -96,7 +96,9 @@ fn searched(
         answer.runs.push(judged);
         let tries = answer.runs.iter().map(|run| (run.at, run.verdict));
         answer.found = bounds.found(&tries.collect::<Vec<(f64, Verdict)>>());
-        json::write(&folder.join(ANSWER), answer)?;
+        if answer.found.next.is_none() || !is_kept {
+            json::write(&folder.join(ANSWER), answer)?;
+        }
     }
     Ok(())
 }

@@ -38,6 +38,8 @@ pub(crate) struct Sustained {
     pub(crate) offered: u32,
     /// Requests that succeeded in that time.
     pub(crate) completed: u32,
+    /// Requests per second that were completed while others arrived: that part of the rate of all arrivals.
+    pub(crate) completed_per_s: Option<f64>,
     /// Growth of the requests in flight, requests per second.
     pub(crate) growth_per_s: Option<f64>,
     /// Whether the rate was sustained.
@@ -64,7 +66,8 @@ pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
         };
     }
     let begin = first + median;
-    let within = |instant: f64| begin < instant && instant <= *last;
+    // Without the arrival that ends it: none of few could be completed by then.
+    let within = |instant: f64| begin < instant && instant < *last;
     let offered = number(&|one| within(arrival(one)));
     let completed = number(&|one| one.error.is_none() && within(one.ended_ms));
     let failed = f64::from(number(&|one| one.error.is_some() && within(one.ended_ms)));
@@ -76,7 +79,7 @@ pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let (mean, slope, error) = line(&looks.collect::<Vec<_>>());
     let window_s = (last - begin) / 1e3;
     let of = f64::from(offered);
-    let growth = slope / (of / window_s);
+    let growth = slope * window_s / of.max(1.0);
     let (least, errors) = SIGNIFICANT;
     let by_chance = BY_CHANCE * (2.0 * mean.max(FEW)).sqrt();
     let is_growing = (growth > GROWTH && slope * window_s > by_chance)
@@ -84,10 +87,12 @@ pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let lacking = of - f64::from(completed) - failed;
     let is_chance = lacking <= by_chance && failed <= of * (1.0 - COMPLETED);
     let is_completed = f64::from(completed) / of.max(1.0) >= COMPLETED;
+    let arriving = (arrivals.len() as f64 - 1.0) / (last - first) * 1e3;
     Sustained {
         window_s: Some(window_s),
         offered,
         completed,
+        completed_per_s: (offered > 0).then(|| f64::from(completed) / of * arriving),
         growth_per_s: Some(slope),
         held: (is_completed || is_chance) && !is_growing,
     }
@@ -131,9 +136,9 @@ mod tests {
         // 10 a second of 20 possible for 60 s, 1 s each.
         let found = sustained(&queue(600, 10.0, 20.0, 1000.0));
         assert!(found.held, "{found:?}");
-        // Arrivals 0 to 59.9 s, looked at from 1 s on: 58.9 s.
+        // Arrivals 0 to 59.9 s, looked at from 1 s on: 58.9 s, without the arrivals at its ends.
         assert!((found.window_s.unwrap() - 58.9).abs() < 1e-9);
-        assert_eq!(found.offered, 589);
+        assert_eq!(found.offered, 588);
     }
 
     #[test]
@@ -147,39 +152,57 @@ mod tests {
         );
     }
 
+    /// Runs of random arrivals at a rate, served one after the other at another, each lasting so long at least.
+    fn random(rate: f64, count: u32, capacity: f64, lasts_ms: f64) -> Vec<Sustained> {
+        let mut random = stats::SplitMix::new(3);
+        let mut run = || {
+            let (mut at, mut free) = (0.0_f64, 0.0_f64);
+            let requests = (0..count).map(|id| {
+                let uniform = (random.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30);
+                at -= uniform.ln() / rate * 1e3;
+                free = free.max(at) + 1e3 / capacity;
+                ServeRequest {
+                    id,
+                    intended_ms: Some(at),
+                    sent_ms: at,
+                    ended_ms: free.max(at + lasts_ms),
+                    ..ServeRequest::default()
+                }
+            });
+            sustained(&requests.collect::<Vec<_>>())
+        };
+        (0..200).map(|_| run()).collect()
+    }
+
     #[test]
     fn what_random_arrivals_leave_by_chance_is_no_queue() {
         // A server that never queues, each request 0.45 s, random arrivals of 5 and of 2 a second for ten times as long as a request;
         // and one that can do 20% less than comes, for a minute.
-        let runs = |rate: f64, count: u32, capacity: f64, lasts_ms: f64| {
-            let mut random = stats::SplitMix::new(3);
-            let mut held = 0;
-            for _ in 0..200 {
-                let (mut at, mut free) = (0.0_f64, 0.0_f64);
-                let requests: Vec<ServeRequest> = (0..count)
-                    .map(|id| {
-                        let uniform = (random.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30);
-                        at -= uniform.ln() / rate * 1e3;
-                        free = free.max(at) + 1e3 / capacity;
-                        ServeRequest {
-                            id,
-                            intended_ms: Some(at),
-                            sent_ms: at,
-                            ended_ms: free.max(at + lasts_ms),
-                            ..ServeRequest::default()
-                        }
-                    })
-                    .collect();
-                held += u32::from(sustained(&requests).held);
-            }
-            held
-        };
+        let held = |runs: Vec<Sustained>| runs.iter().filter(|run| run.held).count();
         for (rate, count) in [(5.0, 22), (2.0, 20), (5.0, 300)] {
-            let held = runs(rate, count, 1e6, 450.0);
+            let held = held(random(rate, count, 1e6, 450.0));
             assert!(held >= 190, "{rate} {count}: {held}");
         }
-        let held = runs(10.0, 600, 8.0, 450.0);
+        let held = held(random(10.0, 600, 8.0, 450.0));
         assert!(held <= 4, "{held}");
+    }
+
+    #[test]
+    fn a_low_rate_that_is_kept_up_is_neither_estimated_nor_judged_low() {
+        // 20 random arrivals at 0.5 a second, each request 5 s: 20 over 38 s of arrivals and 5 s of the last one
+        // would be 0.465.
+        let runs = random(0.5, 20, 1e6, 5000.0);
+        let sum = |of: &dyn Fn(&Sustained) -> f64| runs.iter().map(of).sum::<f64>();
+        let completed = sum(&|run| f64::from(run.completed));
+        let rate = sum(&|run| run.completed_per_s.unwrap_or_default()) / 200.0;
+        // The mean of 19 over the time of 19 random gaps is 19 / 18 of the rate, and that of 200 runs is within 2% of it (1 / sqrt(17 200)).
+        assert!((rate / 0.5 - 19.0 / 18.0).abs() < 0.05, "{rate}");
+        let part = completed / sum(&|run| f64::from(run.offered));
+        assert!((part - 1.0).abs() < 0.05, "{part}");
+        // Every 2 s one arrives, from 6 s to 36 s, and one ends, from 7 s to 37 s.
+        let found = sustained(&queue(20, 0.5, 1e6, 5000.0));
+        assert_eq!((found.offered, found.completed), (16, 16));
+        assert_eq!(found.completed_per_s, Some(0.5));
     }
 
     #[test]

@@ -67,20 +67,26 @@ pub(super) struct Limit {
 }
 
 /// What limits a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LimitCode {
-    /// Requests waited while the server ran its most: `max_num_seqs`.
+    /// Requests waited while the server ran its most.
+    #[strum(serialize = "max_num_seqs")]
     Slots,
     /// Requests waited while the key-value cache was full.
+    #[strum(serialize = "KV cache")]
     KvCache,
     /// Prompts waited for those before them.
+    #[strum(serialize = "prefill queue")]
     PrefillQueue,
     /// Tokens came too slowly: the step with so many requests is too long.
+    #[strum(serialize = "time of a decode step")]
     DecodeStep,
     /// The server completes no more.
+    #[strum(serialize = "throughput")]
     Throughput,
     /// The load generator.
+    #[strum(serialize = "the load generator")]
     Client,
 }
 
@@ -93,13 +99,12 @@ impl Judged {
         serve: Serve,
     ) -> Self {
         let same = before.iter().filter(|made| made.at == at);
-        let same: Vec<&Serve> = same.map(|made| &made.serve).chain([&serve]).collect();
+        let same = same.map(|made| &made.serve).chain([&serve]);
         let (valid, limited): (Vec<&Serve>, Vec<&Serve>) =
-            same.iter().partition(|serve| of_client(serve).is_none());
+            same.partition(|serve| of_client(serve).is_none());
         let client = of_client(&serve).filter(|_| valid.is_empty());
         let runs = if valid.is_empty() { limited } else { valid };
-        let by_run = runs.iter().filter(|serve| is_open_loop(serve));
-        let by_run: Vec<Sustained> = by_run.map(|serve| sustained(&serve.requests)).collect();
+        let by_run: Vec<Sustained> = runs.iter().filter_map(|run| of_rate(run)).collect();
         let mut succeeded: Vec<&ServeRequest> = Vec::new();
         for serve in &runs {
             let begun = succeeded.len();
@@ -109,42 +114,40 @@ impl Judged {
         let seen: Vec<Seen> = objectives.iter().map(|of| of.seen(&succeeded)).collect();
         let of = runs.iter().map(|serve| serve.requests.len()).sum();
         let (verdict, code, detail) = match client {
-            Some(limit) => {
-                let detail = format!("load generator: {limit}");
-                (Verdict::NotKnown, "client-limit", detail)
-            }
+            Some(limit) => (
+                Verdict::NotKnown,
+                "client-limit",
+                format!("load generator: {limit}"),
+            ),
             None => decided(&seen, &by_run, succeeded.len(), of),
         };
-        let summary = serve.summary.clone().unwrap_or_default();
-        let of_requests = objectives.iter().filter(|of| of.is_of_requests());
-        let of_requests: Vec<&Objective> = of_requests.collect();
-        let keeps = |one: &ServeRequest| {
-            one.error.is_none() && of_requests.iter().all(|of| of.is_kept_by(one))
-        };
-        let prefix_cache = serve.caveats.iter().find_map(|caveat| match caveat {
-            Caveat::Serve {
-                finding:
-                    ServeFinding::PrefixCacheHits {
-                        cached,
-                        of,
-                        expected: false,
-                        ..
-                    },
+        let of_requests = || objectives.iter().filter(|of| of.is_of_requests());
+        let keeps =
+            |one: &&ServeRequest| one.error.is_none() && of_requests().all(|of| of.is_kept_by(one));
+        let own = &serve.requests;
+        let attained = own.iter().filter(keeps).count() as f64 / own.len() as f64;
+        let prefix_cache = findings(&serve).find_map(|finding| match finding {
+            ServeFinding::PrefixCacheHits {
+                cached,
+                of,
+                expected: false,
+                ..
             } => Some(*cached as f64 / *of as f64),
             _ => None,
         });
-        let own = &serve.requests;
-        let kept = own.iter().filter(|one| keeps(one)).count();
+        let summary = serve.summary.clone().unwrap_or_default();
         Self {
             run: before.len() + 1,
             at,
             folder,
             completed: summary.completed,
             failed: summary.failed,
-            requests_per_s: summary.requests_per_s,
+            // The end of a run, when nothing arrives any more, is long beside few arrivals.
+            requests_per_s: of_rate(&serve)
+                .and_then(|of| of.completed_per_s)
+                .unwrap_or(summary.requests_per_s),
             output_tokens_per_s: summary.output_tokens_per_s,
-            attained: (!own.is_empty() && !of_requests.is_empty())
-                .then(|| kept as f64 / own.len() as f64),
+            attained: Some(attained).filter(|_| !own.is_empty() && of_requests().count() > 0),
             prefix_cache,
             limit: Limit::of(&serve, verdict, &seen),
             verdict,
@@ -157,9 +160,19 @@ impl Judged {
     }
 }
 
-fn is_open_loop(serve: &Serve) -> bool {
-    let load = serve.load.as_ref();
-    load.is_some_and(|load| load.arrivals.is_open_loop())
+/// Whether the rate of an open-loop run was sustained.
+fn of_rate(serve: &Serve) -> Option<Sustained> {
+    let load = serve.load.as_ref()?;
+    let is_open = load.arrivals.is_open_loop();
+    is_open.then(|| sustained(&serve.requests))
+}
+
+/// What was found in a run.
+fn findings(serve: &Serve) -> impl Iterator<Item = &ServeFinding> {
+    serve.caveats.iter().filter_map(|caveat| match caveat {
+        Caveat::Serve { finding } => Some(finding),
+        _ => None,
+    })
 }
 
 /// The verdict with what decided it, of so many requests of which so many succeeded.
@@ -182,39 +195,38 @@ fn decided(
     if 2 * held < by_run.len()
         && let Some(worst) = by_run.iter().find(|run| !run.held)
     {
-        let part = f64::from(worst.completed) / f64::from(worst.offered.max(1));
+        let part = f64::from(worst.completed) / f64::from(worst.offered.max(1)) * 100.0;
         let (code, detail) = match worst.growth_per_s {
             None => ("burst", "requests last too long for --window".to_owned()),
-            Some(growth) => {
-                let part = part * 100.0;
-                let detail = format!("{part:.0}% completed, {growth:+.2}/s in flight");
-                ("growing", detail)
-            }
+            Some(growth) => (
+                "growing",
+                format!("{part:.0}% completed, {growth:+.2}/s in flight"),
+            ),
         };
         return (Verdict::NotSustained, code, detail);
     }
-    let (verdict, code, detail) = match seen.iter().find(|seen| seen.kept.is_none()) {
+    let (code, detail) = match seen.iter().find(|seen| seen.kept.is_none()) {
         Some(open) if open.interval_ms.is_some() => (
-            Verdict::Undecided,
             "limit-in-interval",
             format!("limit inside the interval of {}", open.objective),
         ),
-        Some(open) => (
-            Verdict::Undecided,
+        Some(Seen {
+            requests,
+            objective,
+            ..
+        }) => (
             "too-few-requests",
-            format!(
-                "{} requests are too few for {}",
-                open.requests, open.objective
-            ),
+            format!("{requests} requests are too few for {objective}"),
         ),
-        None if 2 * held == by_run.len() && held > 0 => (
-            Verdict::Undecided,
-            "runs-disagree",
-            "one run sustained, one not".to_owned(),
-        ),
-        None => (Verdict::Met, "all-kept", "every objective kept".to_owned()),
+        None if 2 * held == by_run.len() && held > 0 => {
+            ("runs-disagree", "one run sustained, one not".to_owned())
+        }
+        None => {
+            let detail = "every objective kept".to_owned();
+            return (Verdict::Met, "all-kept", detail);
+        }
     };
-    (verdict, code, detail)
+    (Verdict::Undecided, code, detail)
 }
 
 /// The code of why a run says nothing about the server, because the load generator was the limit.
@@ -237,12 +249,9 @@ impl Limit {
         let most = |of: fn(&ServerChange) -> Option<f64>| change.and_then(of);
         let kv_used = most(|change| change.kv_used_most);
         let waiting = most(|change| change.waiting_most);
-        let waits_for_slots = serve.caveats.iter().any(|caveat| {
-            let Caveat::Serve { finding } = caveat else {
-                return false;
-            };
-            matches!(finding, ServeFinding::MoreRequestsThanSlots { .. })
-        });
+        let is_of_slots =
+            |of: &ServeFinding| matches!(of, ServeFinding::MoreRequestsThanSlots { .. });
+        let waits_for_slots = findings(serve).any(is_of_slots);
         let is_full = kv_used.is_some_and(|used| used > CACHE_FULL);
         let missed = seen.iter().find(|seen| seen.kept == Some(false));
         let code = match (verdict, missed.map(|seen| seen.latency)) {

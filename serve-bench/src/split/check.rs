@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use disagg::{Claim, Finding, prompt_flops};
 use import::serve::{ServeResult, read_all};
-use program::outputs;
-use program::say;
 use program::show::Show;
+use program::{Stop, outputs};
 use record::exit;
-use serde::Serialize;
+use serde_json::{Value, json};
 use tp_plan::ModelFacts;
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Section, Table, Tone};
+use view::{Block, Document, Item, Section, Tone};
+
+use crate::planner::table;
 
 /// Check what serving results claim against their own figures.
 ///
@@ -40,17 +41,10 @@ pub(crate) struct CheckArgs {
 }
 
 /// One result and what was found.
-#[derive(Serialize)]
 struct Checked {
-    origin: String,
-    requests: u64,
-    served_per_s: f64,
-    offered_per_s: Option<f64>,
-    waited: Option<f64>,
-    ttft_mean_ms: Option<f64>,
-    ttft_p99_ms: Option<f64>,
-    prefill_pflops: Option<f64>,
     codes: Vec<&'static str>,
+    json: Value,
+    row: [String; 8],
 }
 
 /// A number above zero.
@@ -61,128 +55,105 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// Prints what was found, and gives the exit code.
-pub(crate) fn check(args: &CheckArgs, show: Show) -> u8 {
-    let model = match args.model.as_deref().map(ModelFacts::resolve).transpose() {
-        Ok(model) => model,
-        Err(error) => {
-            say!("error: --model: {error}");
-            return exit::USAGE;
-        }
-    };
+///
+/// # Errors
+/// A model or a file that cannot be read.
+pub(crate) fn check(args: &CheckArgs, show: Show) -> Result<u8, Stop> {
+    let model = args.model.as_deref().map(ModelFacts::resolve).transpose();
+    let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
     let mut checked = Vec::new();
     for file in &args.files {
-        match read_all(file) {
-            Ok(results) => checked.extend(results.iter().map(|one| of(one, args, model.as_ref()))),
-            Err(error) => {
-                say!("error: {error}");
-                return exit::USAGE;
-            }
-        }
+        let results = read_all(file).map_err(|error| Stop::Usage(error.to_string()))?;
+        checked.extend(results.iter().map(|one| of(one, args, model.as_ref())));
     }
-    let json = serde_json::json!({"schema": 1, "results": checked});
+    let results: Vec<&Value> = checked.iter().map(|one| &one.json).collect();
+    let json = json!({"schema": 1, "results": results});
     let shown = outputs::with_json(show, &document(&checked), &json, args.json.as_deref());
     let found = match checked.iter().all(|one| one.codes.is_empty()) {
         true => exit::DONE,
         false => exit::REJECTED,
     };
-    exit::fold([shown, found])
+    Ok(exit::fold([shown, found]))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "requests and tokens")]
 fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Checked {
     let run = &result.run;
     let requests = run.completed as f64;
-    let offered = run.request_rate_asked.filter(|rate| rate.is_finite());
+    let offered_per_s = run.request_rate_asked.filter(|rate| rate.is_finite());
     let ttft = run.ttft_ms.as_ref();
+    let ttft_mean_ms = ttft.map(|ttft| ttft.mean);
+    let ttft_tail_ms = ttft.and_then(|ttft| ttft.p99);
     let tokens = result.asked.input_tokens.map(|tokens| tokens as f64);
     let tokens = tokens.or_else(|| run.input_tokens.map(|tokens| tokens as f64 / requests));
-    let flops = model
-        .zip(tokens)
-        .map(|(model, tokens)| prompt_flops(model, tokens));
-    let claim = Claim {
+    let flops = model.zip(tokens);
+    let flops = flops.map(|(model, tokens)| prompt_flops(model, tokens));
+    let decoded = run.tpot_ms.zip(run.output_tokens);
+    let limit_ms = args.ttft.map(|limit| limit.as_secs_f64() * 1e3);
+    let findings = disagg::check(&Claim {
         requests,
         duration_s: run.duration_s,
-        offered_per_s: offered,
+        offered_per_s,
         in_flight: run.concurrency_asked,
-        decode_s: run
-            .tpot_ms
-            .zip(run.output_tokens)
-            .map(|(tpot, tokens)| tpot.mean * 1e-3 * (tokens as f64 / requests - 1.0)),
+        decode_s: decoded.map(|(tpot, tokens)| tpot.mean * 1e-3 * (tokens as f64 / requests - 1.0)),
         slots: args.max_num_seqs.map(f64::from),
-        ttft_mean_ms: ttft.map_or(0.0, |ttft| ttft.mean),
-        ttft_tail_ms: ttft.and_then(|ttft| ttft.p99),
-        limit_ms: args
-            .ttft
-            .filter(|_| ttft.is_some())
-            .map(|limit| limit.as_secs_f64() * 1e3),
+        ttft_mean_ms: ttft_mean_ms.unwrap_or(0.0),
+        ttft_tail_ms,
+        limit_ms: limit_ms.filter(|_| ttft.is_some()),
         prompt_flops: flops.filter(|_| ttft.is_some()),
         peak_flops: args.peak_tflops.map(|peak| peak * 1e12),
-    };
-    let findings = disagg::check(&claim);
-    let found = |of: fn(&Finding) -> Option<f64>| findings.iter().find_map(of);
+    });
+    let (mut waited, mut prefill_pflops) = (None, None);
+    for finding in &findings {
+        match finding {
+            Finding::WaitedForSlots { waited: some, of } => waited = Some(some / of),
+            Finding::PrefillBeyondPeak { needed, .. } => prefill_pflops = Some(needed * 1e-15),
+            Finding::RateNotSustained { .. } | Finding::LimitByMean { .. } => {}
+        }
+    }
+    let codes: Vec<&str> = findings.iter().map(Finding::code).collect();
     Checked {
-        origin: run.origin.clone(),
-        requests: run.completed,
-        served_per_s: run.requests_per_s,
-        offered_per_s: offered,
-        waited: found(|finding| match finding {
-            Finding::WaitedForSlots { waited, of } => Some(waited / of),
-            _ => None,
+        json: json!({
+            "origin": run.origin,
+            "requests": run.completed,
+            "served_per_s": run.requests_per_s,
+            "offered_per_s": offered_per_s,
+            "waited": waited,
+            "ttft_mean_ms": ttft_mean_ms,
+            "ttft_p99_ms": ttft_tail_ms,
+            "prefill_pflops": prefill_pflops,
+            "codes": codes,
         }),
-        ttft_mean_ms: ttft.map(|ttft| ttft.mean),
-        ttft_p99_ms: claim.ttft_tail_ms,
-        prefill_pflops: found(|finding| match finding {
-            Finding::PrefillBeyondPeak { needed, .. } => Some(needed * 1e-15),
-            _ => None,
-        }),
-        codes: findings.iter().map(Finding::code).collect(),
+        row: [
+            run.origin.clone(),
+            run.completed.to_string(),
+            maybe(offered_per_s),
+            significant(run.requests_per_s),
+            maybe(waited.map(|share| share * 100.0)),
+            maybe(ttft_mean_ms),
+            maybe(ttft_tail_ms),
+            maybe(prefill_pflops),
+        ],
+        codes,
     }
 }
 
 fn document(checked: &[Checked]) -> Document {
-    const CODES: [&str; 4] = [
-        "rate-not-sustained",
-        "waited-for-slots",
-        "slo-by-mean",
-        "prefill-beyond-peak",
-    ];
+    const CODES: &str = "rate-not-sustained waited-for-slots slo-by-mean prefill-beyond-peak";
     let all = checked.len();
     let finding = |code: &'static str| {
-        let has = |one: &&Checked| one.codes.contains(&code);
-        let count = checked.iter().filter(has).count();
+        let count = checked.iter().filter(|one| one.codes.contains(&code));
+        let count = count.count();
         let text = format!("{count} of {all}: {}", view::codes::line(code));
         (count > 0).then(|| Item::of(Tone::Bad, text).coded(code))
     };
-    let findings: Vec<Item> = CODES.into_iter().filter_map(finding).collect();
-    let mut table = Table::under([
-        "result",
-        "n",
-        "offered req/s",
-        "served req/s",
-        "waited %",
-        "TTFT ms",
-        "p99 ms",
-        "PF/s",
-    ]);
-    for one in checked {
-        table.row([
-            one.origin.clone(),
-            one.requests.to_string(),
-            maybe(one.offered_per_s),
-            significant(one.served_per_s),
-            maybe(one.waited.map(|share| share * 100.0)),
-            maybe(one.ttft_mean_ms),
-            maybe(one.ttft_p99_ms),
-            maybe(one.prefill_pflops),
-        ]);
-    }
-    let some = checked.iter().filter(|one| !one.codes.is_empty()).count();
-    let (tone, answer) = match some {
+    let mut rows = table("result, n, offered req/s, served req/s, waited %, TTFT ms, p99 ms, PF/s");
+    checked.iter().for_each(|one| rows.row(one.row.clone()));
+    let (tone, answer) = match checked.iter().filter(|one| !one.codes.is_empty()).count() {
         0 => (
             Tone::Good,
             format!("Nothing in {all} results contradicts their figures."),
         ),
-        _ => (
+        some => (
             Tone::Bad,
             format!("{some} of {all} results do not show what they claim."),
         ),
@@ -191,8 +162,8 @@ fn document(checked: &[Checked]) -> Document {
         title: "Serving results against their own figures".to_owned(),
         tone,
         answer: vec![answer],
-        findings,
-        sections: vec![Section::new("Results", vec![Block::Table(table)])],
+        findings: CODES.split(' ').filter_map(finding).collect(),
+        sections: vec![Section::new("Results", vec![Block::Table(rows)])],
         made_by: format!("tplens serve check {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }

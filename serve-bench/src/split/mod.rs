@@ -1,13 +1,9 @@
 //! Whether to split prefill and decode, and what a result of engines that are split says of itself.
 
 mod check;
-mod link;
 mod paper;
-mod paper_document;
 pub(crate) mod study;
-mod study_document;
 mod words;
 
 pub(crate) use check::{CheckArgs, check};
-pub(crate) use link::kv_link;
-pub(crate) use paper::{PaperArgs, on_paper};
+pub(crate) use paper::{PaperArgs, kv_link, on_paper};

@@ -1,11 +1,19 @@
 //! `tplens predict --split`: prefill and decode engines on paper, beside aggregated engines on as many GPUs.
 
+use std::fmt;
 use std::time::Duration;
 
 use ::explain::{PredictError, PredictInputs, Range, predict};
 use disagg::{Figures, KvShape, Limit, LinkLaw, Paper, Plan, Slo, StepAt, Verdict};
 use program::command_line::time;
 use serde::Serialize;
+use serde_json::{Value, json};
+use view::serve::significant;
+use view::{Block, Document, Item, Section};
+
+use super::words;
+use crate::explain::range as shown;
+use crate::planner::table;
 
 /// Draws of each batch: the ends of intervals move by less than they differ from measurements.
 const DRAWS: u32 = 2000;
@@ -34,8 +42,30 @@ pub(crate) struct PaperArgs {
     pub(crate) itl: Option<Duration>,
     /// With --split: an engine's link, as bandwidth, start and, where pieces take longer, time per piece. The default is fitted to
     /// Mooncake's published times on 8 ConnectX-7.
-    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", requires = "split", value_parser = super::link::kv_link)]
+    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", requires = "split", value_parser = kv_link)]
     pub(crate) kv_link: LinkLaw,
+}
+
+/// A link such as `171GB/s,1.8ms`, or `inf`.
+pub(crate) fn kv_link(text: &str) -> Result<LinkLaw, String> {
+    let wrong = || "must look like 171GB/s,1.8ms or 171GB/s,1.8ms,2us".to_owned();
+    let mut words = text.split(',').map(str::trim);
+    let rate = words.next().ok_or_else(wrong)?;
+    let rate: f64 = match rate.strip_suffix("GB/s") {
+        Some(number) => number.trim().parse().map_err(|_| wrong())?,
+        None if rate == "inf" => f64::INFINITY,
+        None => return Err(wrong()),
+    };
+    let mut next = || words.next().map(time).transpose();
+    let (start, post) = (next()?.unwrap_or_default(), next()?.unwrap_or_default());
+    if rate.is_nan() || rate <= 0.0 || words.next().is_some() {
+        return Err(wrong());
+    }
+    Ok(LinkLaw {
+        start_s: start.as_secs_f64(),
+        bytes_per_s: rate * 1e9,
+        post_s: post.as_secs_f64(),
+    })
 }
 
 /// Numbers such as `2P1D`.
@@ -49,44 +79,27 @@ fn engines(text: &str) -> Result<(u32, u32), String> {
 
 /// An arrangement at its largest load within the limits.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Arrangement {
+struct Arrangement {
     /// Prefill engines; `None` of aggregated ones.
-    pub(super) prefill: Option<u32>,
+    prefill: Option<u32>,
     /// Decode engines, or aggregated ones.
-    pub(super) decode: u32,
-    pub(super) gpus: u32,
-    pub(super) limit: &'static str,
+    decode: u32,
+    gpus: u32,
+    limit: &'static str,
     /// Requests a second, with their interval.
-    pub(super) requests_per_s: Range,
-    pub(super) ttft_s: f64,
-    pub(super) ttft_p99_s: f64,
-    pub(super) figures: Figures,
+    requests_per_s: Range,
+    ttft_s: f64,
+    ttft_p99_s: f64,
+    figures: Figures,
 }
 
-/// The answer, as it is written as JSON.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct OnPaper {
-    pub(super) schema: u32,
-    pub(super) simulated: Option<String>,
-    pub(super) model: String,
-    pub(super) gpu: Option<String>,
-    pub(super) tp: [u32; 2],
-    pub(super) input_tokens: f64,
-    pub(super) output_tokens: f64,
-    /// Sequences that a decode engine holds at most.
-    pub(super) sequences: f64,
-    /// Whether a limit was given; without one largest loads differ in latency, too.
-    pub(super) has_limits: bool,
-    pub(super) asked: Arrangement,
-    /// The numbers of engines that serve most on these GPUs.
-    pub(super) best: Arrangement,
-    pub(super) aggregated: Arrangement,
-    pub(super) verdict: &'static str,
-    /// Requests a second and GPU of what was asked over those of aggregated engines, where both keep the limits with any steps.
-    pub(super) over_aggregated: Option<Range>,
-    pub(super) draws: u32,
-    #[serde(skip)]
-    pub(super) decided: Verdict,
+impl fmt::Display for Arrangement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.prefill {
+            Some(prefill) => write!(f, "{prefill}P{}D", self.decode),
+            None => write!(f, "{} aggregated", self.decode),
+        }
+    }
 }
 
 /// Predicts prefill engines of the first size and decode engines of the last.
@@ -99,18 +112,11 @@ pub(crate) fn on_paper(
     sizes: [u32; 2],
     inputs: &PredictInputs,
     seed: u64,
-) -> Result<OnPaper, PredictError> {
+) -> Result<(Value, Document), PredictError> {
     let (papers, simulated) = papers(args.kv_link, sizes, inputs, seed)?;
-    let limit = |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
-    let slo = Slo {
-        ttft_s: limit(args.ttft),
-        tpot_s: limit(args.tpot),
-        itl_p99_s: limit(args.itl),
-    };
+    let slo = slo(args.ttft, args.tpot, args.itl);
     let gpus = x * sizes[0] + y * sizes[1];
-    let split = |paper: &Paper| paper.split(&slo, x, y);
-    let best = |paper: &Paper| paper.best(&slo, gpus).unwrap_or_else(|| split(paper));
-    let row = |prefill, decode, limit, rates, figures: Figures| Arrangement {
+    let row = |prefill: Option<u32>, decode, limit, rates, figures: Figures| Arrangement {
         prefill,
         decode,
         gpus: prefill.unwrap_or(0) * sizes[0] + decode * sizes[1],
@@ -120,47 +126,142 @@ pub(crate) fn on_paper(
         ttft_p99_s: figures.ttft_p99_s(),
         figures,
     };
+    let rates = |(x, y)| {
+        let papers = papers.each_ref();
+        papers.map(|paper| paper.split(&slo, x, y).0.per_s)
+    };
     let apart = |(plan, figures): (Plan, Figures)| {
         let (x, y) = (plan.prefill, plan.decode);
-        let rates = papers
-            .each_ref()
-            .map(|paper| paper.split(&slo, x, y).0.per_s);
-        row(Some(x), y, plan.limit.code(), rates, figures)
+        row(Some(x), y, plan.limit.code(), rates((x, y)), figures)
     };
+    let asked = papers[1].split(&slo, x, y);
+    // The numbers of engines that serve most on these GPUs.
+    let best = papers[1].best(&slo, gpus).unwrap_or(asked);
+    let (asked, best) = (apart(asked), apart(best));
     let engines = gpus / sizes[1];
-    let together = papers
-        .each_ref()
-        .map(|paper| paper.aggregated(&slo, engines));
-    let rates = together.map(|figures| figures.requests_per_s);
+    let papers = papers.each_ref();
+    let together = papers.map(|paper| paper.aggregated(&slo, engines));
+    let of_aggregated = together.map(|figures| figures.requests_per_s);
+    let aggregated = row(None, engines, "", of_aggregated, together[1]);
     // Engines of one size may leave GPUs over that the others need: what counts is a GPU.
-    let of_split = papers
-        .each_ref()
-        .map(|paper| split(paper).0.per_s / f64::from(gpus));
-    let of_aggregated = rates.map(|rate| rate / f64::from(engines * sizes[1]));
-    let all_keep = of_split
-        .iter()
-        .chain(&of_aggregated)
-        .all(|rate| *rate > 0.0);
-    let ratio = [0, 1, 2].map(|of| of_split[of] / of_aggregated[of]);
+    let of_split = rates((x, y)).map(|rate| rate / f64::from(gpus));
+    let of_aggregated = of_aggregated.map(|rate| rate / f64::from(aggregated.gpus));
+    let mut all = of_split.iter().chain(&of_aggregated);
+    let over_aggregated = all
+        .all(|rate| *rate > 0.0)
+        .then(|| range([0, 1, 2].map(|of| of_split[of] / of_aggregated[of])));
     let decided = Verdict::of(of_split[1], of_aggregated[1]);
-    Ok(OnPaper {
-        schema: 1,
+    let (model, gpu) = (&inputs.base.model.name, &inputs.base.known.gpu);
+    let sequences = papers[1].most();
+    // Without a limit largest loads differ in latency, too.
+    let has_limits = [args.ttft, args.tpot, args.itl].iter().any(Option::is_some);
+    let json = json!({
+        "schema": 1,
+        "simulated": simulated,
+        "model": model,
+        "gpu": gpu,
+        "tp": sizes,
+        "input_tokens": inputs.input_tokens,
+        "output_tokens": inputs.output_tokens,
+        "sequences": sequences,
+        "has_limits": has_limits,
+        "asked": asked,
+        "best": best,
+        "aggregated": aggregated,
+        "verdict": decided.code(),
+        "over_aggregated": over_aggregated,
+        "draws": DRAWS,
+    });
+
+    let gain = over_aggregated.map_or_else(String::new, |gain| {
+        let is_doubtful = gain.low < 1.0 && gain.high > 1.0;
+        let doubt = if is_doubtful { "probably " } else { "" };
+        format!("{doubt}{}", shown(&gain, 2))
+    });
+    let (tone, code, verdict) = words::verdict(decided, &gain);
+    let is_best = (best.prefill, best.decode) == (asked.prefill, asked.decode);
+    let rate = |row: &Arrangement| shown(&row.requests_per_s, 1);
+    let (serves, limit) = (rate(&asked), words::limit(asked.limit));
+    let mut predicted = "Predicted, not measured.".to_owned();
+    let mut rows = vec![&asked, &aggregated];
+    if !is_best {
+        predicted += &format!(" Best on these GPUs: {best}, {} req/s.", rate(&best));
+        rows.insert(1, &best);
+    }
+    let mut loads =
+        table("engines, GPUs, req/s, TTFT ms, p99, TPOT ms, ITL p99, in flight, limited by");
+    let ms = |seconds: f64| significant(seconds * 1e3);
+    for row in rows {
+        loads.row([
+            row.to_string(),
+            row.gpus.to_string(),
+            rate(row),
+            ms(row.ttft_s),
+            ms(row.ttft_p99_s),
+            ms(row.figures.tpot_s),
+            ms(row.figures.itl_p99_s),
+            format!("{:.0}", row.figures.batch),
+            words::limit(row.limit).to_owned(),
+        ]);
+    }
+    let figures = &asked.figures;
+    let mut parts = table("part of TTFT, mean ms, %");
+    for (part, seconds) in [
+        ("wait for other prompts", figures.wait_s),
+        ("prefill", figures.prefill_s),
+        ("keys and values on the link", figures.transfer_s),
+        ("first decode step", figures.first_step_s),
+    ] {
+        let share = format!("{:.0}", seconds / asked.ttft_s * 100.0);
+        parts.row([part.to_owned(), ms(seconds), share]);
+    }
+    let busy = format!(
+        "Prefill works {:.0}% of the time, decode engines hold {:.0} of {sequences:.0} sequences.",
+        figures.prefill_busy * 100.0,
+        figures.batch
+    );
+    let heading = match has_limits {
+        true => "Largest loads within the limits",
+        false => "Largest loads at any latency: --ttft, --tpot and --itl set limits",
+    };
+    let document = Document {
+        title: format!(
+            "{model} on {}, {} in and {} out: {asked} of TP{} and TP{} on paper",
+            gpu.as_deref().unwrap_or("unnamed GPUs"),
+            inputs.input_tokens,
+            inputs.output_tokens,
+            sizes[0],
+            sizes[1]
+        ),
         simulated,
-        model: inputs.base.model.name.clone(),
-        gpu: inputs.base.known.gpu.clone(),
-        tp: sizes,
-        input_tokens: inputs.input_tokens,
-        output_tokens: inputs.output_tokens,
-        sequences: papers[1].most(),
-        has_limits: [args.ttft, args.tpot, args.itl].iter().any(Option::is_some),
-        asked: apart(split(&papers[1])),
-        best: apart(best(&papers[1])),
-        aggregated: row(None, engines, "", rates, together[1]),
-        verdict: decided.code(),
-        over_aggregated: all_keep.then(|| range(ratio)),
-        decided,
-        draws: DRAWS,
-    })
+        tone,
+        answer: vec![
+            verdict,
+            format!("{asked} serves {serves} req/s on {gpus} GPUs; limited by {limit}."),
+            predicted,
+        ],
+        findings: vec![Item {
+            code,
+            ..Item::of(tone, busy)
+        }],
+        sections: vec![
+            Section::new(heading, vec![Block::Table(loads)]),
+            Section::new("", vec![Block::Table(parts)]),
+        ],
+        made_by: format!("tplens predict {}", env!("CARGO_PKG_VERSION")),
+        ..Document::default()
+    };
+    Ok((json, document))
+}
+
+/// Limits of latencies, where they are given.
+pub(super) fn slo(ttft: Option<Duration>, tpot: Option<Duration>, itl: Option<Duration>) -> Slo {
+    let limit = |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+    Slo {
+        ttft_s: limit(ttft),
+        tpot_s: limit(tpot),
+        itl_p99_s: limit(itl),
+    }
 }
 
 /// Of three values that fast, middling and slow steps give.
@@ -204,13 +305,7 @@ fn papers(
         decode.push((batch, at(decode_gpus, batch)?.1));
     }
     let shape = KvShape::of(&inputs.base.model, BLOCK_TOKENS);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens of a prompt"
-    )]
     let tokens = inputs.input_tokens.ceil() as u32;
-    #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
     let pieces = shape.descriptors(tokens, true) as f64;
     let bytes = shape.sent_bytes(tokens, prefill_gpus.max(decode_gpus));
     let full = match holds < slots {

@@ -1,26 +1,31 @@
 //! `tplens study --prefill --decode`: prefill and decode engines behind the router, the prefill engine alone, and an aggregated engine
 //! under the same load; whether to split, and who limits.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use disagg::{Arm, Slo, Verdict, judge};
+use disagg::{Arm, Verdict, judge};
 use import::ServeRun;
 use import::serve::{self, Spread};
 use program::Stop;
 use program::command_line::time;
 use record::exit;
-use runner::run::{Needs, Step, StepEnd, set_aside};
-use runner::server::ServerSpec;
+use runner::run::{Needs, Step, set_aside};
 use serde::Serialize;
+use serde_json::{Value, json};
 use tp_plan::ModelFacts;
+use view::serve::{maybe, significant};
+use view::{Block, Document, Item, Next, Section, Tone};
 
+use super::paper::slo;
+use super::words;
 use crate::explain::PAGE;
 use crate::json;
-use crate::planner::Asker;
-use crate::route::{self, PORT, Parts, ROUTED_PORT, is_address, spec};
-use crate::study::load::LoadArgs;
+use crate::planner::{self, Asker, table};
+use crate::route::{self, PORT, ROUTED_PORT, is_address, spec};
+use crate::study::subject::LoadArgs;
 
 /// The settings, the router's lines and the answer, in the folder.
 const SETTINGS: &str = "study.json";
@@ -83,43 +88,22 @@ pub(crate) struct ApartStudy<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// What a load on one arrangement showed.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Measured {
-    pub(super) name: &'static str,
-    pub(super) gpus: u32,
-    pub(super) run: ServeRun,
+/// A load on one arrangement, with the size that its record names and the GPUs that it uses.
+struct Part {
+    name: &'static str,
+    about: &'static str,
+    load: LoadArgs,
+    needs: Needs,
+    tp: u32,
+    gpus: u32,
 }
 
-/// The answer.
-#[derive(Debug, Serialize)]
-pub(super) struct Apart {
-    pub(super) schema: u32,
-    pub(super) simulated: Option<String>,
-    pub(super) model: String,
-    pub(super) prefill: usize,
-    pub(super) decode: usize,
-    pub(super) split: Measured,
-    pub(super) prefill_alone: Measured,
-    /// Where it is a command that says where keys and values come from.
-    pub(super) decode_alone: Option<Measured>,
-    pub(super) aggregated: Option<Measured>,
-    pub(super) parts: Parts,
-    /// Parts of the time in which prefill engines and a link work.
-    pub(super) prefill_busy: f64,
-    pub(super) link_busy: Option<f64>,
-    pub(super) limit: &'static str,
-    pub(super) verdict: &'static str,
-    /// Requests a second and GPU over those of the aggregated engine, where both keep the limits.
-    pub(super) over_aggregated: Option<f64>,
-    #[serde(skip)]
-    pub(super) decided: Option<Verdict>,
-    /// Metrics with a limit that are judged by their mean, because there are too few values for a 99th percentile.
-    pub(super) by_mean: Vec<&'static str>,
-    /// Loads that did not end well for another reason than the client.
-    pub(super) doubted: Vec<String>,
-    /// Loads whose client was the limit.
-    pub(super) limited: Vec<String>,
+/// What a load on one arrangement showed.
+#[derive(Debug, Clone, Serialize)]
+struct Measured {
+    name: &'static str,
+    gpus: u32,
+    run: ServeRun,
 }
 
 impl ApartStudy<'_> {
@@ -128,11 +112,12 @@ impl ApartStudy<'_> {
     /// # Errors
     /// What ended it.
     pub(crate) fn run(&self, asker: &Asker<'_>) -> Result<u8, Stop> {
+        let parts = self.parts().map_err(Stop::Usage)?;
         let steps = self.steps().map_err(Stop::Usage)?;
         let args = self.args;
         let engines = args.prefill.iter().chain(&args.decode);
         let engines: Vec<String> = engines.chain(&args.aggregated).cloned().collect();
-        let settings = (self.load).settings(serde_json::json!({"model": self.model}), &engines);
+        let settings = (self.load).settings(json!({"model": self.model}), &engines);
         let mut run = asker.open(self.folder, ("a study", SETTINGS), &settings)?;
         if steps[1].done(self.folder).is_none() {
             // Of a load that was broken off; engines that are started anew are cold.
@@ -141,27 +126,24 @@ impl ApartStudy<'_> {
         }
         run.expect(&steps);
         let ends = run.all(&steps)?;
+        let (mut limited, mut doubted) = (Vec::new(), Vec::new());
         // Nothing rests on the warm-up.
-        let of_ends = steps.iter().zip(&ends).skip(1);
-        let of_ends = of_ends.filter(|(_, end)| end.code != exit::DONE);
-        let is_limited = |end: &StepEnd| {
-            let read = serve::read_one(&end.folder);
-            let is_it = read.is_ok_and(|(result, _)| {
+        for (step, end) in steps.iter().zip(&ends).skip(1) {
+            let is_limited = serve::read_one(&end.folder).is_ok_and(|(result, _)| {
                 result.invalid().next().is_some() && result.run.failed.unwrap_or(0) == 0
             });
-            is_it && end.code == exit::INCONCLUSIVE
-        };
-        let (limited, doubted): (Vec<_>, Vec<_>) = of_ends.partition(|(_, end)| is_limited(end));
-        let [limited, doubted] = [limited, doubted].map(|steps| {
-            let names = steps.into_iter().map(|(step, _)| step.name.clone());
-            names.collect()
-        });
-        let apart = self.answer(doubted, limited).map_err(Stop::Usage)?;
-        json::write(&self.folder.join(ANSWER), &apart)?;
-        let document = apart.document(self.folder);
+            match end.code {
+                exit::DONE => {}
+                exit::INCONCLUSIVE if is_limited => limited.push(step.name.clone()),
+                _ => doubted.push(step.name.clone()),
+            }
+        }
+        let answer = self.answer(&parts, &doubted, &limited);
+        let (answer, document) = answer.map_err(Stop::Usage)?;
+        json::write(&self.folder.join(ANSWER), &answer)?;
         let shown = asker.deliver(&document, self.folder, PAGE);
-        let of_steps = ends.iter().skip(1).map(|end| end.code);
-        Ok(exit::fold(of_steps.chain([shown]).collect::<Vec<u8>>()))
+        let codes = ends.iter().skip(1).map(|end| end.code);
+        Ok(exit::fold(codes.chain([shown]).collect::<Vec<u8>>()))
     }
 
     /// GPUs of an engine of a kind: as the flag says, else as its command does.
@@ -170,13 +152,6 @@ impl ApartStudy<'_> {
         let told = crate::flags::value(&words, &GPUS).and_then(|value| value.parse().ok());
         let given = self.args.engine_gpus.get(kind).copied();
         given.or(told).unwrap_or(1).max(1)
-    }
-
-    /// GPUs of all prefill and decode engines.
-    fn split_gpus(&self) -> u32 {
-        let prefill = self.args.prefill.iter().map(|engine| self.gpus(0, engine));
-        let decode = self.args.decode.iter().map(|engine| self.gpus(1, engine));
-        prefill.chain(decode).sum()
     }
 
     /// The load of an engine of so many GPUs of all.
@@ -189,93 +164,85 @@ impl ApartStudy<'_> {
         }
     }
 
-    /// The first decode engine's command, which makes up keys and values.
-    fn decode_alone(&self) -> Result<Option<Needs>, String> {
-        let Needs::Started(mut spec) = self.needs("decode", &self.args.decode[0])? else {
-            return Ok(None);
-        };
-        let is_said = |(flag, _): &&(&str, _)| crate::flags::says(&spec.words, &[flag]);
-        let word = MADE_UP.iter().find(is_said).map(|(_, word)| *word);
-        spec.words.extend(word.map(str::to_owned));
-        Ok(word.map(|_| Needs::Started(spec)))
-    }
-
     /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, String> {
+    fn parts(&self) -> Result<Vec<Part>, String> {
         let args = self.args;
         let own = runner::child::tplens().map_err(|error| error.to_string())?;
         let mut words = vec![own.display().to_string()];
-        words.extend(["serve", "route", "--port", "{port}", "--journal"].map(str::to_owned));
+        words.extend(["serve", "route", "--port", PORT, "--journal"].map(str::to_owned));
         words.push(self.folder.join(JOURNAL).display().to_string());
-        for (flag, engines) in [("--prefill", &args.prefill), ("--decode", &args.decode)] {
-            for engine in engines {
+        let mut all = 0;
+        for (kind, flag) in ["--prefill", "--decode"].into_iter().enumerate() {
+            for engine in [&args.prefill, &args.decode][kind] {
                 self.needs(flag, engine)?;
                 words.extend([flag.to_owned(), engine.replace(PORT, ROUTED_PORT)]);
+                all += self.gpus(kind, engine);
             }
         }
         let engines = args.prefill.len() + args.decode.len();
-        let router = ServerSpec {
-            name: "router".to_owned(),
-            words,
-            environment: Vec::new(),
-            port: None,
-            log: self.log("router"),
-            // Engines load their models one after the other.
-            ready: self.load.ready_timeout * u32::try_from(engines).unwrap_or(2),
+        // Engines load their models one after the other.
+        let ready = self.load.ready_timeout * u32::try_from(engines).unwrap_or(2);
+        let router = planner::server("router", words, self.log("router"), ready);
+        let router = Needs::Started(router);
+        let (prefill, decode) = (&args.prefill[0], &args.decode[0]);
+        let (x, y) = (self.gpus(0, prefill), self.gpus(1, decode));
+        let part = |(name, about), load, needs, (tp, gpus)| Part {
+            name,
+            about,
+            load,
+            needs,
+            tp,
+            gpus,
+        };
+        let first = LoadArgs {
+            requests: Some(self.load.concurrency),
+            ..self.load.clone()
         };
         let prompts = LoadArgs {
             output_tokens: 1,
             ..self.load.clone()
         };
-        let router = Needs::Started(router);
-        let first = LoadArgs {
-            requests: Some(self.load.concurrency),
-            ..self.load.clone()
-        };
-        let alone = self.needs("prefill", &args.prefill[0])?;
-        let decode = self.gpus(1, &args.decode[0]);
-        let mut steps = vec![
-            self.step(
-                ("warm-up", "every pair of engines meets"),
-                &first,
-                router.clone(),
-                decode,
-            )?,
-            self.step(
-                ("split", "prefill and decode apart"),
-                self.load,
-                router,
-                decode,
-            )?,
-            self.step(
-                ("prefill", "a prefill engine alone"),
-                &prompts,
-                alone,
-                self.gpus(0, &args.prefill[0]),
-            )?,
+        let meets = ("warm-up", "every pair of engines meets");
+        let apart = ("split", "prefill and decode apart");
+        let alone = ("prefill", "a prefill engine alone");
+        let mut parts = vec![
+            part(meets, first, router.clone(), (y, all)),
+            part(apart, self.load.clone(), router, (y, all)),
+            part(alone, prompts, self.needs("prefill", prefill)?, (x, x)),
         ];
+        if let Needs::Started(mut spec) = self.needs("decode", decode)? {
+            let is_said = |(flag, _): &&(&str, _)| crate::flags::says(&spec.words, &[flag]);
+            if let Some((_, word)) = MADE_UP.iter().find(is_said) {
+                spec.words.push((*word).to_owned());
+                let of = u32::try_from(args.decode.len()).unwrap_or(1);
+                let alone = ("decode", "a decode engine alone");
+                parts.push(part(alone, self.part(1, of), Needs::Started(spec), (y, y)));
+            }
+        }
+        if let Some(engine) = &args.aggregated {
+            let (needs, own) = (self.needs("aggregated", engine)?, self.gpus(2, engine));
+            let both = ("aggregated", "an aggregated engine");
+            parts.push(part(both, self.part(own, all), needs, (own, own)));
+        }
+        Ok(parts)
+    }
+
+    /// The steps of its parts, each with prompts of its own, so that none is in an engine's cache.
+    ///
+    /// # Errors
+    /// An engine that cannot be had, or a model that is not known.
+    pub(crate) fn steps(&self) -> Result<Vec<Step>, String> {
+        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
+        let step = |(seed, part): (u32, Part)| {
+            let named = (part.name.to_owned(), part.about.to_owned());
+            let load = LoadArgs { seed, ..part.load };
+            load.step(named, (model.vocab, part.tp), part.needs)
+        };
+        let mut steps: Vec<Step> = (1..).zip(self.parts()?).map(step).collect();
         // Of requests that the router served at once, so that its parts are of those that are measured.
         steps[1]
             .arguments
             .extend(["--num-warmups", "0"].map(str::to_owned));
-        if let Some(needs) = self.decode_alone()? {
-            let all = u32::try_from(args.decode.len()).unwrap_or(1);
-            let about = ("decode", "a decode engine alone");
-            steps.push(self.step(about, &self.part(1, all), needs, decode)?);
-        }
-        if let Some(engine) = &args.aggregated {
-            let (needs, own) = (self.needs("aggregated", engine)?, self.gpus(2, engine));
-            let load = self.part(own, self.split_gpus());
-            let about = ("aggregated", "an aggregated engine");
-            steps.push(self.step(about, &load, needs, own)?);
-        }
-        // Prompts of its own for each, so that none is in an engine's cache.
-        for (seed, step) in steps.iter_mut().enumerate() {
-            let at = step.arguments.iter().position(|word| word == "--seed");
-            if let Some(value) = at.and_then(|at| step.arguments.get_mut(at + 1)) {
-                *value = (seed + 1).to_string();
-            }
-        }
         Ok(steps)
     }
 
@@ -284,56 +251,45 @@ impl ApartStudy<'_> {
     }
 
     fn needs(&self, name: &str, engine: &str) -> Result<Needs, String> {
-        let address = engine.split('#').next().unwrap_or_default();
         if is_address(engine) {
             return Ok(Needs::Running {
-                url: address.to_owned(),
+                url: engine.split('#').next().unwrap_or_default().to_owned(),
                 what: name.to_owned(),
             });
         }
         spec(engine, name, self.log(name), self.load.ready_timeout).map(Needs::Started)
     }
 
-    fn step(
+    /// The answer as data and as a document; `doubted` are loads that did not end well for another reason than the client, which was
+    /// the limit of `limited`.
+    fn answer(
         &self,
-        (name, about): (&str, &str),
-        load: &LoadArgs,
-        needs: Needs,
-        gpus: u32,
-    ) -> Result<Step, String> {
-        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
-        let named = (name.to_owned(), about.to_owned());
-        Ok(load.step(named, (model.vocab, gpus), needs))
-    }
-
-    fn answer(&self, doubted: Vec<String>, limited: Vec<String>) -> Result<Apart, String> {
+        parts: &[Part],
+        doubted: &[String],
+        limited: &[String],
+    ) -> Result<(Value, Document), String> {
         let args = self.args;
-        let read = |name: &'static str, gpus: u32| {
+        let read = |part: &Part| {
+            let Part { name, gpus, .. } = *part;
             let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
-            Ok::<_, String>(Measured { name, gpus, run })
+            Ok::<_, String>((name, Measured { name, gpus, run }))
         };
-        let gpus = self.split_gpus();
-        let split = read("split", gpus)?;
-        let prefill_alone = read("prefill", self.gpus(0, &args.prefill[0]))?;
-        let decode_alone = self.decode_alone()?;
-        let decode_alone = decode_alone.map(|_| read("decode", self.gpus(1, &args.decode[0])));
-        let decode_alone = decode_alone.transpose()?;
-        let aggregated = args.aggregated.as_ref();
-        let aggregated = aggregated.map(|engine| read("aggregated", self.gpus(2, engine)));
-        let aggregated = aggregated.transpose()?;
-        let journal: PathBuf = self.folder.join(JOURNAL);
+        let measured = parts.iter().skip(1).map(read);
+        let measured = measured.collect::<Result<BTreeMap<_, _>, String>>()?;
+        let (split, prefill_alone) = (&measured["split"], &measured["prefill"]);
+        let (decode_alone, aggregated) = (measured.get("decode"), measured.get("aggregated"));
+        let journal = self.folder.join(JOURNAL);
         // Behind those of the warm-up.
         let requests = split.run.completed + split.run.failed.unwrap_or(0);
         let parts = route::read(&journal, usize::try_from(requests).ok())
             .map_err(|error| format!("{}: {error}", journal.display()))?;
         let parts = parts.ok_or("the router served nothing")?;
-        let engines = |of: &[String]| u32::try_from(of.len()).unwrap_or(1);
-        let (x, y) = (engines(&args.prefill), engines(&args.decode));
-        let prefill_busy =
-            split.run.requests_per_s / (f64::from(x) * prefill_alone.run.requests_per_s);
-        let sent_s = parts.mean_ms("kv-transfer").map(|ms| ms * 1e-3);
-        let link_busy =
-            sent_s.map(|seconds| split.run.requests_per_s * seconds / f64::from(x.min(y)));
+        let (x, y) = (args.prefill.len() as f64, args.decode.len() as f64);
+        let rate = split.run.requests_per_s;
+        let prefill_busy = rate / (x * prefill_alone.run.requests_per_s);
+        let sent_ms = parts.mean_ms("kv-transfer");
+        let link_busy = sent_ms.map(|ms| rate * ms * 1e-3 / x.min(y));
+        // Parts of the time in which prefill engines and a link work.
         let limit = match (prefill_busy, link_busy.unwrap_or(0.0)) {
             (prefill, link) if prefill >= FULL && prefill >= link => "prefill",
             (_, link) if link >= FULL => "link",
@@ -346,47 +302,119 @@ impl ApartStudy<'_> {
             ttft_s: high(of.run.ttft_ms),
             itl_p99_s: high(of.run.itl_ms),
         };
-        let arms = || [Some(&split), aggregated.as_ref()].into_iter().flatten();
-        let lacks = |limit: Option<Duration>, of: fn(&ServeRun) -> Option<Spread>| {
-            let has_none = |arm: &Measured| of(&arm.run).is_none_or(|of| of.p99.is_none());
-            limit.is_some() && arms().any(has_none)
+        let slo = slo(args.ttft, None, args.itl);
+        let decided = aggregated.map(|of| judge(&arm(split), &arm(of), &slo));
+        // Metrics with a limit that are judged by their mean, because there are too few values for a 99th percentile.
+        let lacks = |of: fn(&ServeRun) -> Option<Spread>| {
+            let mut arms = [Some(split), aggregated].into_iter().flatten();
+            arms.any(|arm| of(&arm.run).is_none_or(|of| of.p99.is_none()))
         };
         let by_mean = [
-            ("TTFT", lacks(args.ttft, |run| run.ttft_ms)),
-            ("ITL", lacks(args.itl, |run| run.itl_ms)),
+            ("TTFT", args.ttft.is_some() && lacks(|run| run.ttft_ms)),
+            ("ITL", args.itl.is_some() && lacks(|run| run.itl_ms)),
         ];
         let by_mean = by_mean.into_iter().filter(|(_, lacks)| *lacks);
-        let by_mean = by_mean.map(|(metric, _)| metric).collect();
-        let limit_of =
-            |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
-        let slo = Slo {
-            ttft_s: limit_of(args.ttft),
-            tpot_s: f64::INFINITY,
-            itl_p99_s: limit_of(args.itl),
+        let by_mean: Vec<&str> = by_mean.map(|(metric, _)| metric).collect();
+        // Of requests a second and GPU, where both keep the limits.
+        let gain = decided.and_then(Verdict::gain);
+        let answer = json!({
+            "schema": 1,
+            "simulated": split.run.simulated,
+            "model": self.model,
+            "prefill": args.prefill.len(),
+            "decode": args.decode.len(),
+            "split": split,
+            "prefill_alone": prefill_alone,
+            "decode_alone": decode_alone,
+            "aggregated": aggregated,
+            "parts": parts,
+            "prefill_busy": prefill_busy,
+            "link_busy": link_busy,
+            "limit": limit,
+            "verdict": decided.map_or("not-compared", Verdict::code),
+            "over_aggregated": gain,
+            "by_mean": by_mean,
+            "doubted": doubted,
+            "limited": limited,
+        });
+
+        let name = format!("{x}P{y}D");
+        let (tone, code, verdict) = match (doubted.first(), decided) {
+            (Some(part), _) => {
+                let (all, part) = (doubted.join(", "), self.folder.join(part));
+                let open = format!(
+                    "Whether to split stays open: `tplens show {}` says why {all} cannot count.",
+                    part.display()
+                );
+                (Tone::Open, None, open)
+            }
+            (None, Some(decided)) => {
+                words::verdict(decided, &gain.map_or_else(String::new, significant))
+            }
+            (None, None) => {
+                let beside = format!("{name} beside nothing: --aggregated says whether to split.");
+                (Tone::Open, None, beside)
+            }
         };
-        let decided = aggregated
-            .as_ref()
-            .map(|of| judge(&arm(&split), &arm(of), &slo));
-        Ok(Apart {
-            schema: 1,
+        let of_parts = route::document(&parts);
+        let limits = words::limit(limit);
+        let serves = format!("{name}: {} req/s; limited by {limits}.", significant(rate));
+        let mut findings = of_parts.findings;
+        findings.extend(code.map(|code| {
+            let busy = format!(
+                "Prefill works {:.0}% of the time, the link {}%.",
+                prefill_busy * 100.0,
+                link_busy.map_or_else(|| "—".to_owned(), |busy| format!("{:.0}", busy * 100.0))
+            );
+            Item::of(tone, busy).coded(code)
+        }));
+        if !by_mean.is_empty() {
+            let by_mean = by_mean.join(", ");
+            let text = format!("Judged by the mean, too few values for a p99: {by_mean}.");
+            findings.push(Item::of(Tone::Warning, text));
+        }
+        if !limited.is_empty() {
+            let text = format!("The load generator was the limit: {}", limited.join(", "));
+            findings.push(Item::of(Tone::Warning, text).coded("client-limited"));
+        }
+        let again = "run the same command again on a quiet machine, into another folder.";
+        let next = (!limited.is_empty()).then(|| Next::plain(again));
+        let mut loads = table(
+            "engines, GPUs, in flight, req/s, req/s and GPU, TTFT ms, p99, TPOT ms, ITL p99, n",
+        );
+        let rows = [Some(split), aggregated, Some(prefill_alone), decode_alone];
+        for Measured {
+            name: of,
+            gpus,
+            run,
+        } in rows.into_iter().flatten()
+        {
+            let mean = |of: Option<Spread>| maybe(of.map(|of| of.mean));
+            let p99 = |of: Option<Spread>| maybe(of.and_then(|of| of.p99));
+            loads.row([
+                if *of == "split" { &name } else { *of }.to_owned(),
+                gpus.to_string(),
+                maybe(run.concurrency_asked),
+                significant(run.requests_per_s),
+                significant(run.requests_per_s / f64::from(*gpus)),
+                mean(run.ttft_ms),
+                p99(run.ttft_ms),
+                mean(run.tpot_ms),
+                p99(run.itl_ms),
+                run.completed.to_string(),
+            ]);
+        }
+        let same = Section::new("Under the same load a GPU", vec![Block::Table(loads)]);
+        let document = Document {
+            title: format!("Prefill and decode apart, {}", self.model),
             simulated: split.run.simulated.clone(),
-            model: self.model.to_owned(),
-            prefill: args.prefill.len(),
-            decode: args.decode.len(),
-            split,
-            prefill_alone,
-            decode_alone,
-            aggregated,
-            parts,
-            prefill_busy,
-            link_busy,
-            limit,
-            verdict: decided.map_or("not-compared", Verdict::code),
-            over_aggregated: decided.and_then(Verdict::gain),
-            decided,
-            by_mean,
-            doubted,
-            limited,
-        })
+            tone,
+            answer: [vec![verdict, serves], of_parts.answer].concat(),
+            findings,
+            next: next.into_iter().collect(),
+            sections: [vec![same], of_parts.sections].concat(),
+            made_by: format!("tplens study {}", env!("CARGO_PKG_VERSION")),
+        };
+        Ok((answer, document))
     }
 }

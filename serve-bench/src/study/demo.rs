@@ -10,12 +10,12 @@ use engine::surroundings;
 use explain::room;
 use program::Stop;
 use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
-use view::{Block, Document, Section, Table};
+use view::{Block, Document, Section};
 
 use super::engines::{TP, embedded};
 use super::run::{StudyArgs, run};
 use crate::explain::{NO_OWN_ALL_REDUCE, NODE, PAIR};
-use crate::planner::{Asker, shell, words};
+use crate::planner::{Asker, shell, table, words};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine, with the first of qwen2.5-72b-fp8,
 /// qwen3-14b and llama-3.1-8b that one GPU of the machine holds. Resumes where it was interrupted when started again with the same --box
@@ -68,18 +68,17 @@ pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     }
     let mut study = planned(&args.box_name)?;
     study.subject.out.clone_from(&args.out);
+    study.demo.prefix = Some("demo");
     (asker.say)(&format!("{}: {}", args.box_name, study.subject.model));
     run(&study, asker)
 }
 
 /// The study of a machine.
 fn planned(named: &str) -> Result<StudyArgs, Stop> {
-    let mut study = match named {
-        PAIR => pair()?,
-        _ => sizes(named)?,
-    };
-    study.demo.prefix = Some("demo");
-    Ok(study)
+    match named {
+        PAIR => pair(),
+        _ => sizes(named),
+    }
 }
 
 fn parsed(words: impl IntoIterator<Item = String>, load: &str) -> Result<StudyArgs, Stop> {
@@ -102,7 +101,11 @@ fn pair() -> Result<StudyArgs, Stop> {
         ("--decode", engine(Some("decode"))?),
         ("--aggregated", engine(None)?),
     ]);
-    parsed(engines, PAIR_LOAD)
+    let study = parsed(engines, PAIR_LOAD)?;
+    Ok(StudyArgs {
+        tp: vec![8],
+        ..study
+    })
 }
 
 /// The study of tensor parallel sizes on one simulated machine, whose engine would do all-reduces itself in some, which no simulated
@@ -141,11 +144,11 @@ fn sizes(named: &str) -> Result<StudyArgs, Stop> {
 
 /// The built-in machines with what is run on each and how long it takes.
 fn list() -> Result<Document, Stop> {
-    let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
-    for name in builtin_names() {
+    let mut boxes = table("machine, GPUs, model, TP, s");
+    for name in builtin_names().into_iter().chain([PAIR]) {
         let study = planned(name)?;
-        let gpus = BoxFile::builtin(name).map_or(0, |described| described.device.len());
-        table.row([
+        let gpus = BoxFile::builtin(name).map_or(16, |described| described.device.len());
+        boxes.row([
             name.to_owned(),
             gpus.to_string(),
             study.subject.model.clone(),
@@ -153,14 +156,12 @@ fn list() -> Result<Document, Stop> {
             format!("{:.0}", study.seconds()?),
         ]);
     }
-    let seconds = format!("{:.0}", planned(PAIR)?.seconds()?);
-    table.row([PAIR, "16", PAIR_MODEL, "8", &seconds].map(str::to_owned));
     Ok(Document {
         title: "Demonstrations".to_owned(),
         answer: vec![
             "Seconds on two cores that do little else; all figures are simulated.".to_owned(),
         ],
-        sections: vec![Section::new("", vec![Block::Table(table)])],
+        sections: vec![Section::new("", vec![Block::Table(boxes)])],
         ..Document::default()
     })
 }

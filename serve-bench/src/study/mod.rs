@@ -4,7 +4,6 @@
 
 mod demo;
 pub(crate) mod engines;
-pub(crate) mod load;
 mod run;
 pub(crate) mod subject;
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
 use crate::explain::{self, CaseArgs, OfSize, Sources};
-use crate::planner::{Asker, Tries};
+use crate::planner::{Asker, Lost};
 use crate::split::study::{ApartArgs, ApartStudy};
 
 /// The settings of a study, in its folder.
@@ -134,33 +134,26 @@ impl<'a> Study<'a> {
     fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
         let steps = self.steps()?;
         check_servers(&steps, self.folder)?;
-        let is_served = |step: &Step| step.needs.is_none() || step.done(self.folder).is_some();
-        if !steps.iter().all(is_served) {
+        let needs = |step: &Step| step.needs.is_some() && step.done(self.folder).is_none();
+        if steps.iter().any(needs) {
             check_program(&self.subject.args.server)?;
         }
         let settings = self.subject.args.settings(json!({"tp": self.sizes}));
         let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
-        extras.note.iter().for_each(|note| (asker.say)(note));
-        run.expect(&steps);
-        let (mut tries, mut codes, mut done) = (Tries::default(), Vec::new(), Vec::new());
         let mut notes: Vec<String> = extras.note.iter().cloned().collect();
-        for step in &steps {
-            match tries.step(&mut run, step)? {
-                Ok(end) => {
-                    codes.push(end.code);
-                    done.push(&step.name);
-                }
-                Err(lost) => {
-                    let note = format!("{} is left out: {}", step.name, lost.reason);
-                    (asker.say)(&note);
-                    notes.push(note);
-                    codes.push(exit::INCONCLUSIVE);
-                }
-            }
+        notes.iter().for_each(|note| (asker.say)(note));
+        let (mut codes, mut done) = (Vec::new(), Vec::new());
+        for (step, end) in steps.iter().zip(asker.tried(&mut run, &steps)?) {
+            done.extend(end.is_ok().then_some(&step.name));
+            codes.push(end.as_ref().map_or(exit::INCONCLUSIVE, |end| end.code));
+            let lost = end.err();
+            let note = |lost: Lost| format!("{} is left out: {}", step.name, lost.reason);
+            notes.extend(lost.map(note));
         }
-        run.end_server();
         let served = self.sizes.iter().copied();
-        let served: Vec<u32> = served.filter(|tp| done.contains(&&serve(*tp))).collect();
+        let served: Vec<u32> = served
+            .filter(|tp| done.contains(&&of("serve", *tp)))
+            .collect();
         if served.is_empty() {
             return Err(Stop::Refused(notes.join("; ").into()));
         }
@@ -170,14 +163,16 @@ impl<'a> Study<'a> {
         // Each size: its own runs beside that of one GPU, and its server's log.
         let of_size = |tp: u32| {
             let own = served.iter().copied().filter(|of| *of == 1 || *of == tp);
-            let logs = own.clone().map(|tp| self.folder.join(server_log(tp)));
+            let logs = own
+                .clone()
+                .map(|tp| self.folder.join(of("server", tp) + ".log"));
             OfSize {
                 tp,
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
                     model: Some(self.subject.args.model.clone()),
                     case: CaseArgs {
-                        allreduce: path(allreduce(tp)).into_iter().collect(),
+                        allreduce: path(of("allreduce", tp)).into_iter().collect(),
                         links: path(LINKS.to_owned()),
                         engine: flags,
                         ..CaseArgs::default()
@@ -186,7 +181,7 @@ impl<'a> Study<'a> {
                     sim: self.subject.args.sim.clone(),
                     off_by_us: extras.off_by_us,
                     serving: own
-                        .map(|tp| (Some(tp), self.folder.join(serve(tp))))
+                        .map(|tp| (Some(tp), self.folder.join(of("serve", tp))))
                         .collect(),
                     ..Sources::default()
                 },
@@ -195,15 +190,9 @@ impl<'a> Study<'a> {
         let explained = served.iter().copied();
         let explained = explained.filter(|tp| *tp > 1 || served.len() == 1);
         let explained: Vec<OfSize> = explained.map(of_size).collect();
-        let (folder, page) = (self.folder, self.folder.join(explain::PAGE));
-        codes.push(explain::of_study(
-            &explained, folder, asker.show, asker.say,
-        )?);
-        (asker.say)(&format!(
-            "study: everything is in {}, the page is {}",
-            folder.display(),
-            page.display()
-        ));
+        let of_study = explain::of_study(&explained, self.folder, asker.show, asker.say);
+        codes.push(of_study?);
+        asker.tell_where(self.folder, &self.folder.join(explain::PAGE));
         Ok(exit::fold(codes))
     }
 
@@ -224,13 +213,13 @@ impl<'a> Study<'a> {
         for tp in self.sizes.iter().copied().filter(|tp| *tp > 1) {
             let devices = (subject.devices(tp)?, tp);
             let batches = batches(load.concurrency);
-            steps.push(subject.collectives(allreduce(tp), devices, batches, BUDGET_S));
+            steps.push(subject.collectives(of("allreduce", tp), devices, batches, BUDGET_S));
         }
         for tp in self.sizes.iter().copied() {
             let server = (format!("server tp{tp}"), subject.command.for_size(tp));
-            let log = self.folder.join(server_log(tp));
+            let log = self.folder.join(of("server", tp) + ".log");
             let environment = self.environment(tp)?;
-            steps.push(subject.serving(serve(tp), tp, server, environment, log));
+            steps.push(subject.serving(of("serve", tp), tp, server, environment, log));
         }
         Ok(steps)
     }
@@ -247,17 +236,9 @@ impl<'a> Study<'a> {
     }
 }
 
-/// The folders of a size's collectives and load, and the name of what its server prints.
-fn allreduce(tp: u32) -> String {
-    format!("allreduce-tp{tp}")
-}
-
-fn serve(tp: u32) -> String {
-    format!("serve-tp{tp}")
-}
-
-fn server_log(tp: u32) -> String {
-    format!("server-tp{tp}.log")
+/// The name of what belongs to a size.
+fn of(what: &str, tp: u32) -> String {
+    format!("{what}-tp{tp}")
 }
 
 /// Batches whose message sizes are measured: powers of two on both sides of the one that is served, so that there is a curve.

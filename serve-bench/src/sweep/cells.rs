@@ -48,9 +48,7 @@ pub(crate) struct Cell {
 impl Cell {
     /// Its values by the names that templates and `--only` use.
     fn values(&self) -> [(&'static str, String); 8] {
-        let concurrency = self.concurrency.map(|number| number.to_string());
-        let rate = self.rate.map(|rate| rate.to_string());
-        let without = || "inf".to_owned();
+        let or_inf = |load: Option<f64>| load.unwrap_or(f64::INFINITY).to_string();
         [
             ("config", self.config.clone()),
             ("model", self.model.clone()),
@@ -58,8 +56,8 @@ impl Cell {
             ("input", self.input.to_string()),
             ("output", self.output.to_string()),
             ("n", self.num_prompts.to_string()),
-            ("concurrency", concurrency.unwrap_or_else(without)),
-            ("rate", rate.unwrap_or_else(without)),
+            ("concurrency", or_inf(self.concurrency.map(f64::from))),
+            ("rate", or_inf(self.rate)),
         ]
     }
 
@@ -76,17 +74,12 @@ impl Cell {
     }
 
     /// Requests where nobody says how many.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rate is at most a million"
-    )]
     fn usual_requests(&self) -> u32 {
-        let of_rate = self.rate.map(|rate| (rate * WINDOW_S).ceil() as u32);
-        let in_flight = self.concurrency.unwrap_or_default();
-        of_rate
-            .unwrap_or(in_flight.saturating_mul(ROUNDS))
-            .max(LEAST)
+        match self.rate {
+            Some(rate) => (rate * WINDOW_S).ceil() as u32,
+            None => self.concurrency.unwrap_or(0).saturating_mul(ROUNDS),
+        }
+        .max(LEAST)
     }
 }
 
@@ -124,14 +117,21 @@ pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
 }
 
 fn of_matrix(matrix: &Matrix) -> Vec<Cell> {
-    let listed = |numbers: &Option<Numbers>| or_none(numbers.iter().flat_map(|of| of.0.clone()));
+    // These numbers, or that there is none.
+    let listed = |numbers: &Option<Numbers>| match numbers {
+        Some(numbers) => numbers.0.iter().copied().map(Some).collect(),
+        None => vec![None],
+    };
+    let rates: Vec<Option<f64>> = match matrix.rates.is_empty() {
+        true => vec![None],
+        false => matrix.rates.iter().copied().map(Some).collect(),
+    };
     let cells = vec![Cell::default()];
     let cells = each(cells, &matrix.configs, |cell, config| cell.config = config);
     let cells = each(cells, &matrix.models, |cell, model| cell.model = model);
     let cells = each(cells, &matrix.tp, |cell, tp| cell.tp = tp);
     let cells = each(cells, &matrix.inputs, |cell, input| cell.input = input);
     let cells = each(cells, &matrix.outputs, |cell, output| cell.output = output);
-    let rates = or_none(matrix.rates.iter().copied());
     let cells = each(cells, &rates, |cell, rate| cell.rate = rate);
     let cells = each(cells, &listed(&matrix.concurrency), |cell, number| {
         cell.concurrency = number;
@@ -144,23 +144,13 @@ fn of_matrix(matrix: &Matrix) -> Vec<Cell> {
 /// Each cell with each of these values.
 fn each<T: Clone>(cells: Vec<Cell>, values: &[T], set: fn(&mut Cell, T)) -> Vec<Cell> {
     let with = |cell: Cell| {
-        values.iter().map(move |value| {
+        values.iter().cloned().map(move |value| {
             let mut cell = cell.clone();
-            set(&mut cell, value.clone());
+            set(&mut cell, value);
             cell
         })
     };
     cells.into_iter().flat_map(with).collect()
-}
-
-/// These values, or that there is none.
-fn or_none<T>(values: impl Iterator<Item = T>) -> Vec<Option<T>> {
-    let values: Vec<Option<T>> = values.map(Some).collect();
-    if values.is_empty() {
-        vec![None]
-    } else {
-        values
-    }
 }
 
 /// A cell's name by the template.
@@ -215,12 +205,13 @@ pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<C
 /// A cell with what it measured.
 pub(super) type Measured<'a> = (&'a Cell, ServeResult);
 
-/// The cells of one curve, which differ by their load alone, by ascending load; curves in the order of the plan.
+/// The cells of one curve, which differ by their load alone, by ascending load.
 pub(super) fn curves<'a>(cells: &'a [Measured<'a>]) -> Vec<Vec<&'a Measured<'a>>> {
     let mut all: Vec<&Measured<'_>> = cells.iter().collect();
-    all.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
-    let first = |one: &Measured<'_>| cells.iter().position(|it| it.0.curve() == one.0.curve());
-    all.sort_by_key(|one| first(one));
+    all.sort_by(|(one, _), (other, _)| {
+        let by_load = one.load().total_cmp(&other.load());
+        one.curve().cmp(&other.curve()).then(by_load)
+    });
     let curves = all.chunk_by(|one, other| one.0.curve() == other.0.curve());
     curves.map(<[_]>::to_vec).collect()
 }

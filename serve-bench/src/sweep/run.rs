@@ -1,26 +1,35 @@
 //! A sweep from its command line to its exit code: its cells are the steps of a run.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use import::serve::read_all;
+use import::serve::{Latency, read_all};
 use program::Stop;
 use program::command_line::quoted;
 use record::{exit, write_whole};
 use runner::run::{Needs, Step, URL, check_servers, set_aside};
 use runner::server::ServerSpec;
-use view::{Block, Document, Section};
+use view::comparison;
+use view::serve::significant;
+use view::{Block, Document, Item, Next, Section, Tone};
 
-use super::args::SweepArgs;
-use super::cells::{Cell, Measured, expand, narrowed};
-use super::document::{Ended, PAGE, swept};
-use super::plan::Plan;
-use crate::planner::{Asker, Tries, load, shell, words};
+use super::cells::{Cell, Measured, curves, expand, knee, narrowed};
+use super::plan::{LABEL, Plan, SweepArgs};
+use crate::planner::{Asker, Lost, load, shell, words};
 
 /// The plan and its cells in the sweep's folder.
 const PLAN: &str = "plan.toml";
 const CELLS: &str = "cells";
+
+/// The page with curves, in the sweep's folder.
+const PAGE: &str = "sweep.html";
+
+/// Curves whose knee stands in the answer, and rows that a screen shows without details.
+const KNEES: usize = 3;
+const ROWS: usize = 16;
+
+/// A cell with the exit code of its load, or why it has none.
+type Ended<'a> = (&'a Cell, Result<u8, Lost>);
 
 /// What a token is assumed to take, s: only the time that is printed rests on it.
 const TOKEN_S: f64 = 0.03;
@@ -71,46 +80,35 @@ fn done(
         (asker.say)(&format!("{}: measured again; kept as {kept}", step.name));
     }
     check_servers(steps, folder)?;
-    run.expect(steps);
-    let mut tries = Tries::default();
-    let mut ended: Vec<Ended<'_>> = Vec::new();
-    for (cell, step) in cells.iter().zip(steps) {
-        let end = tries.step(&mut run, step)?.map(|end| end.code);
-        // What was measured before its server went down is there.
-        let end = end.or_else(|lost| step.done(folder).ok_or(lost));
-        if let Err(lost) = &end
-            && !ended.iter().any(|other| other.1.as_ref() == Err(lost))
-        {
-            let (server, reason) = (&cell.server, &lost.reason);
-            (asker.say)(&match lost.is_server {
-                true => format!("{server}: {reason}; its cells are left out"),
-                false => reason.clone(),
-            });
-        }
-        ended.push((cell, end));
-    }
-    run.end_server();
+    let ends = asker.tried(&mut run, steps)?;
+    let ended = cells.iter().zip(steps).zip(ends);
+    let ended: Vec<Ended<'_>> = ended
+        .map(|((cell, step), end)| {
+            // What was measured before its server went down is there.
+            let code = end.map(|end| end.code);
+            (cell, code.or_else(|lost| step.done(folder).ok_or(lost)))
+        })
+        .collect();
     let done = ended.iter().filter(|(_, end)| end.is_ok());
     let results = done.filter_map(|(cell, _)| {
         let read = read_all(&folder.join(CELLS).join(&cell.name));
         Some((*cell, read.ok()?.pop()?))
     });
     let results: Vec<Measured<'_>> = results.collect();
-    let is_whole = ended.iter().all(|(_, end)| *end == Ok(exit::DONE));
-    Ok(exit::fold([
-        asker.deliver(&swept(&ended, &results, folder), folder, PAGE),
-        match is_whole {
-            true => exit::DONE,
-            false => exit::INCONCLUSIVE,
-        },
-    ]))
+    let whole = match ended.iter().all(|(_, end)| *end == Ok(exit::DONE)) {
+        true => exit::DONE,
+        false => exit::INCONCLUSIVE,
+    };
+    let document = swept(&ended, &results, folder);
+    Ok(exit::fold([asker.deliver(&document, folder, PAGE), whole]))
 }
 
 /// The load of a cell on its server.
 fn step(plan: &Plan, cell: &Cell, server: Needs) -> Step {
     let seed = plan.load.seed.map(|seed| seed.wrapping_add(cell.number));
     let tp = Some(cell.tp).filter(|tp| *tp > 0);
-    let flags = [
+    let mut arguments = plan.load.flags.clone();
+    arguments.extend(words([
         ("--base-url", Some(URL.to_owned())),
         ("--tp", tp.map(|tp| tp.to_string())),
         ("--random-input-len", Some(cell.input.to_string())),
@@ -119,19 +117,15 @@ fn step(plan: &Plan, cell: &Cell, server: Needs) -> Step {
         ("--max-concurrency", cell.concurrency.map(|n| n.to_string())),
         ("--request-rate", cell.rate.map(|rate| rate.to_string())),
         ("--seed", seed.map(|seed| seed.to_string())),
-    ];
-    let flags = flags.into_iter();
-    let mut arguments = plan.load.flags.clone();
-    arguments.extend(words(
-        flags.filter_map(|(flag, value)| Some((flag, value?))),
-    ));
-    let at_once = cell.concurrency.unwrap_or(cell.num_prompts);
-    let waves = f64::from(cell.num_prompts.div_ceil(at_once));
-    let requests = f64::from(cell.num_prompts);
-    let arriving = cell.rate.map_or(0.0, |rate| requests / rate);
-    let seconds = arriving + waves * f64::from(cell.output) * TOKEN_S;
-    let about = format!("{requests} requests");
-    let named = (format!("{CELLS}/{}", cell.name), about);
+    ]));
+    let requests = cell.num_prompts;
+    let waves = requests.div_ceil(cell.concurrency.unwrap_or(requests));
+    let arriving = cell.rate.map_or(0.0, |rate| f64::from(requests) / rate);
+    let seconds = arriving + f64::from(waves) * f64::from(cell.output) * TOKEN_S;
+    let named = (
+        format!("{CELLS}/{}", cell.name),
+        format!("{requests} requests"),
+    );
     load(named, arguments, Some(server), seconds)
 }
 
@@ -141,27 +135,25 @@ fn server(plan: &Plan, all: &[Cell], cell: &Cell, folder: &Path) -> Needs {
     let url = server.base_url.as_deref();
     let url = url.map(|url| url.trim_end_matches('/'));
     if let Some(url) = url.filter(|_| !server.manage) {
-        return Needs::Running {
-            url: url.to_owned(),
-            what: name,
-        };
+        let url = url.to_owned();
+        return Needs::Running { url, what: name };
     }
     let of_server = all.iter().filter(|cell| cell.server == name);
     let longest = of_server.map(|cell| cell.input.saturating_add(cell.output));
     let max_len = longest.max().unwrap_or(0).saturating_add(server.slack);
-    let of = |table: &BTreeMap<String, String>, key: &str, other: &str| {
-        table.get(key).map_or(other, String::as_str).to_owned()
-    };
+    let path = plan.paths.get(&cell.model).unwrap_or(&cell.model);
+    let gpus = plan.gpus.get(&cell.config).map_or("", String::as_str);
     let filled = |word: &String| {
-        word.replace("{path}", &of(&plan.paths, &cell.model, &cell.model))
+        word.replace("{path}", path)
             .replace("{model}", &cell.model)
             .replace("{tp}", &cell.tp.to_string())
-            .replace("{gpus}", &of(&plan.gpus, &cell.config, ""))
+            .replace("{gpus}", gpus)
             .replace("{max_len}", &max_len.to_string())
     };
+    let variables = server.env.iter();
     Needs::Started(ServerSpec {
         words: server.command.iter().map(filled).collect(),
-        environment: (server.env.iter())
+        environment: variables
             .map(|(name, value)| (name.into(), filled(value).into()))
             .collect(),
         port: url.and_then(|url| url.rsplit(':').next()?.parse().ok()),
@@ -173,35 +165,117 @@ fn server(plan: &Plan, all: &[Cell], cell: &Cell, folder: &Path) -> Needs {
 
 /// What would be run: the command of each server, and whether a cell is done.
 fn listed(cells: &[Cell], steps: &[Step], folder: &Path) -> Document {
-    let command = |needs: &Needs| match needs {
-        Needs::Started(spec) => {
-            let variables = spec.environment.iter();
-            let variables = variables
-                .map(|(name, value)| format!("{}={} ", name.to_string_lossy(), quoted(value)));
-            variables.collect::<String>() + &shell(&spec.words)
-        }
-        Needs::Running { url, .. } => url.clone(),
+    let command = |(cell, step): (&Cell, &Step)| {
+        let words = match step.needs.as_ref()? {
+            Needs::Running { url, .. } => url.clone(),
+            Needs::Started(spec) => {
+                let variables = spec.environment.iter();
+                let variables = variables
+                    .map(|(name, value)| format!("{}={} ", name.to_string_lossy(), quoted(value)));
+                variables.collect::<String>() + &shell(&spec.words)
+            }
+        };
+        Some(format!("{}: {words}", cell.server))
     };
-    let needs = |(cell, step): (&'_ Cell, &Step)| {
-        let command = command(step.needs.as_ref()?);
-        Some((cell.server.clone(), command))
-    };
-    let mut servers: Vec<(String, String)> = cells.iter().zip(steps).filter_map(needs).collect();
-    servers.dedup_by(|one, other| one.0 == other.0);
-    let commands = servers.iter();
-    let commands = commands.map(|(name, command)| format!("{name}: {command}"));
+    let mut commands: Vec<String> = cells.iter().zip(steps).filter_map(command).collect();
+    commands.dedup();
     let states = cells.iter().zip(steps).map(|(cell, step)| {
         let is_done = step.done(folder).is_some();
         format!("{}: {}", cell.name, if is_done { "done" } else { "to do" })
     });
-    let (count, all) = (servers.len(), cells.len());
+    let (count, all) = (commands.len(), cells.len());
     Document {
         title: "Plan of a sweep".to_owned(),
         answer: vec![format!("{count} servers, {all} cells; nothing was run.")],
         sections: vec![
-            Section::new("Servers", vec![Block::Code(commands.collect())]),
+            Section::new("Servers", vec![Block::Code(commands)]),
             Section::new("Cells", vec![Block::list(states)]),
         ],
         ..Document::default()
     }
+}
+
+/// The document of a sweep whose cells ended so and measured this.
+fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Document {
+    let is_failed = |end: &Result<u8, Lost>| match end {
+        Ok(code) => *code != exit::DONE,
+        Err(lost) => !lost.is_server,
+    };
+    let failed = ended.iter().filter(|(_, end)| is_failed(end));
+    let failed: Vec<String> = failed.map(|(cell, _)| cell.name.clone()).collect();
+    let labelled = results.iter().map(|(cell, one)| {
+        let config = Some(cell.config.clone()).filter(|label| label != LABEL);
+        (config, one.clone())
+    });
+    let mut document = view::serve::results(&labelled.collect::<Vec<_>>(), &[]);
+    let down = ended.iter().filter_map(|(cell, end)| {
+        let lost = end.as_ref().err().filter(|lost| lost.is_server)?;
+        Some((&cell.server, &lost.reason))
+    });
+    let down: Vec<_> = down.collect();
+    let left = down.chunk_by(|one, other| one.0 == other.0).map(|cells| {
+        let ((server, reason), left) = (cells[0], cells.len());
+        let text = format!("{server}: {left} cells left: {reason}");
+        Item::of(Tone::Bad, text).coded("server-not-started")
+    });
+    let doubted = (!failed.is_empty()).then(|| {
+        let text = format!("Not to be relied on: {}", comparison::listed(&failed, ", "));
+        Item::of(Tone::Warning, text).coded("cell-failed")
+    });
+    document.findings.splice(0..0, left.chain(doubted));
+    document.title = "Sweep".to_owned();
+    let done = ended.iter().filter(|(_, end)| end.is_ok()).count();
+    document.tone = match (document.findings.is_empty(), done == ended.len()) {
+        (true, true) => Tone::Good,
+        (_, true) => Tone::Warning,
+        (_, false) => Tone::Bad,
+    };
+    let (folder, of) = (folder.display(), ended.len());
+    document.answer = vec![format!("{done} of {of} cells are done: {folder}")];
+    let curves = curves(results);
+    let knees = curves.iter().filter_map(|curve| at_knee(curve));
+    document.answer.extend(knees.take(KNEES));
+    if document.answer.len() == 1 {
+        let none = "No knee: it takes three loads of one length, with latencies.";
+        document.answer.push(none.to_owned());
+    }
+    let mut further = Vec::new();
+    if let Some(Block::Table(means)) = document.sections[0].blocks.first_mut() {
+        let mut rest = means.clone();
+        rest.rows = means.rows.split_off(ROWS.min(means.rows.len()));
+        further.extend((!rest.rows.is_empty()).then_some(Block::Table(rest)));
+    }
+    further.extend(document.sections[0].blocks.drain(1..));
+    let further = Section::detail("Curves and further cells", further);
+    document.sections.insert(1, further);
+    document.next = vec![Next::plain(match (failed.is_empty(), down.is_empty()) {
+        (false, _) => {
+            "run the same command with --redo: it measures failed cells again.".to_owned()
+        }
+        (_, false) => "run the same command again: it resumes with what is left.".to_owned(),
+        _ => format!("the page with curves is {folder}/{PAGE}."),
+    })];
+    document
+}
+
+/// Where the knee of a curve is.
+fn at_knee(curve: &[&Measured<'_>]) -> Option<String> {
+    let at = knee(curve)?;
+    let (cell, one) = curve[at];
+    let load = view::serve::arrivals(&one.run).replacen("up to ", "", 1);
+    let of = match cell.config.as_str() {
+        LABEL => String::new(),
+        _ => format!("{}, ", cell.server),
+    };
+    if at + 1 == curve.len() {
+        return Some(format!("{of}{} in: no knee up to {load}.", cell.input));
+    }
+    let mean = |latency| significant(one.spread(latency).map_or(f64::NAN, |of| of.mean));
+    Some(format!(
+        "{of}{} in: knee at {load}: {} tok/s, TTFT {} ms, TPOT {} ms.",
+        cell.input,
+        significant(one.output_tokens_per_s()?),
+        mean(Latency::Ttft),
+        mean(Latency::Tpot)
+    ))
 }
