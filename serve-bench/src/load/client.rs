@@ -2,13 +2,10 @@
 //!
 //! A client that is short of CPU reports its own delay as the server's: TTFT too high, TPOT too low, and nothing else shows it.
 
-use std::time::Instant;
-
 use record::{Serve, ServeClient, Stamps};
 use stats::distribution;
 
 use super::dispatch::Sent;
-use super::reply::Reply;
 use super::tally::Tally;
 
 /// A thread above this part of a CPU is taken as saturated: queueing before it grows without limit towards 1.
@@ -43,33 +40,19 @@ const LATE_MS: f64 = 10.0;
 /// Lateness of sending at a rate relative to the median TTFT, above which the load is not the one that was asked for.
 const LATE: f64 = 0.05;
 
-/// From the instant at which each request could be sent to its first byte.
-#[derive(Debug, Default)]
-pub(super) struct SendLags(Vec<f64>);
-
-impl SendLags {
-    /// Adds a request: late by its schedule, or by the place that it waited for, whichever came last.
-    pub(super) fn add(&mut self, reply: &Reply) {
-        let since = |then: Instant| reply.sent.saturating_duration_since(then);
-        let lag = match (reply.intended.map(since), reply.turnaround) {
-            (Some(late), Some(turnaround)) => Some(late.min(turnaround)),
-            (Some(late), None) => Some(late),
-            (None, turnaround) => turnaround,
-        };
-        self.0.extend(lag.map(|lag| lag.as_secs_f64() * 1e3));
-    }
-}
-
 /// The figures of a run that went to its end, its summary being made.
-pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally, lags: &SendLags) -> ServeClient {
-    let stamps = tally.stamps();
+pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally) -> ServeClient {
+    let lags = &tally.read_lags_ns;
+    let is_stamped = !lags.is_empty();
+    let read_lags_ms: Vec<f64> = lags.iter().map(|ns| f64::from(*ns) / 1e6).collect();
     let mut client = ServeClient {
-        stamps,
-        kernel_stamped: (stamps == Stamps::AtReceipt)
-            .then(|| tally.kernel_stamped())
-            .flatten(),
-        send_lag_ms: distribution(&lags.0),
-        read_lag_ms: distribution(&tally.read_lags_ms()),
+        stamps: match is_stamped {
+            true => Stamps::AtReceipt,
+            false => Stamps::AtRead,
+        },
+        kernel_stamped: is_stamped.then(|| lags.len() as f64 / tally.reads as f64),
+        send_lag_ms: distribution(&tally.send_lags_ms),
+        read_lag_ms: distribution(&read_lags_ms),
         busy: sent.own.busy,
         starved: sent.own.starved,
         largest_backlog: sent.backlog,
@@ -177,8 +160,13 @@ mod tests {
     }
 
     fn invalid(serve: &Serve, sent: &Sent, tally: &Tally, lag_ms: u32) -> Vec<String> {
-        let lags = SendLags(vec![f64::from(lag_ms); 200]);
-        figures(serve, sent, tally, &lags).invalid
+        let tally = Tally {
+            reads: tally.reads,
+            read_lags_ns: tally.read_lags_ns.clone(),
+            send_lags_ms: vec![f64::from(lag_ms); 200],
+            ..Tally::default()
+        };
+        figures(serve, sent, &tally).invalid
     }
 
     #[test]
@@ -246,34 +234,14 @@ mod tests {
     fn few_requests_are_judged_by_their_90th_percentile_or_the_latest() {
         let poisson = serve(Arrivals::Poisson { rate: 1.0 });
         let quiet = sent(0.1, 0.0);
-        for (late, on_time) in [(30, 120), (1, 5)] {
-            let lags = [vec![11.0; late], vec![1.0; on_time]].concat();
-            let found = figures(&poisson, &quiet, &Tally::default(), &SendLags(lags)).invalid;
-            assert_eq!(found, ["client-late"]);
-        }
         // One of twenty is not their 90th percentile.
-        let lags = [vec![11.0; 1], vec![1.0; 19]].concat();
-        let found = figures(&poisson, &quiet, &Tally::default(), &SendLags(lags)).invalid;
-        assert_eq!(found, [""; 0]);
-    }
-
-    #[test]
-    fn a_request_is_late_by_its_schedule_or_by_its_place() {
-        let start = Instant::now();
-        let reply = |intended: Option<u64>, turnaround: Option<u64>| {
-            let mut reply = Reply::begin(0);
-            reply.sent = start + Duration::from_millis(100);
-            reply.intended = intended.map(|ms| start + Duration::from_millis(ms));
-            reply.turnaround = turnaround.map(Duration::from_millis);
-            reply
-        };
-        let mut lags = SendLags::default();
-        // Due at 99 and sent at 100; due at 10, but its place was free 2 ms before; a closed loop's; its first has none.
-        lags.add(&reply(Some(99), None));
-        lags.add(&reply(Some(10), Some(2)));
-        lags.add(&reply(None, Some(3)));
-        lags.add(&reply(None, None));
-        let rounded: Vec<f64> = lags.0.iter().map(|ms| ms.round()).collect();
-        assert_eq!(rounded, [1.0, 2.0, 3.0]);
+        for (late, on_time, is_late) in [(30, 120, true), (1, 5, true), (1, 19, false)] {
+            let tally = Tally {
+                send_lags_ms: [vec![11.0; late], vec![1.0; on_time]].concat(),
+                ..Tally::default()
+            };
+            let found = figures(&poisson, &quiet, &tally).invalid;
+            assert_eq!(!found.is_empty(), is_late);
+        }
     }
 }

@@ -7,20 +7,16 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, look, words};
-use record::RequestErrorKind;
+use record::{RequestError, RequestErrorKind as Kind};
 
 use super::MAX_MODEL_BYTES;
-use super::broke::Broke;
+use super::broke::failed;
 
 /// Bytes that are kept of what may not be a stream.
 const OPENING_BYTES: usize = 4 << 10;
 
 /// Bytes that are kept of an error's body.
 const ERROR_BYTES: usize = 64 << 10;
-
-/// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure(pub(super) RequestErrorKind, pub(super) String);
 
 /// What was found in a body so far.
 #[derive(Debug, Default)]
@@ -49,7 +45,7 @@ pub(super) struct Content {
     pub(super) is_complete: bool,
     /// Whether the stream said that nothing follows.
     is_over: bool,
-    failure: Option<Failure>,
+    failure: Option<RequestError>,
 }
 
 /// What a body is.
@@ -106,7 +102,12 @@ impl Content {
     ///
     /// # Errors
     /// It is too large to be kept.
-    pub(super) fn take(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
+    pub(super) fn take(
+        &mut self,
+        bytes: &[u8],
+        at: Instant,
+        success: bool,
+    ) -> Result<(), RequestError> {
         if self.first.is_none() {
             self.first = Some(at);
         }
@@ -123,15 +124,13 @@ impl Content {
                 self.keep(bytes, ERROR_BYTES);
                 self.error_bytes += bytes.len();
                 if self.error_bytes > MAX_LINE_BYTES {
-                    return Err(Broke::TooLarge(
-                        "the body of the error is larger than 16 MiB",
-                    ));
+                    return too_large("the body of the error is larger than 16 MiB");
                 }
                 Ok(())
             }
-            Form::Object if self.kept.len() + bytes.len() > MAX_LINE_BYTES => Err(Broke::TooLarge(
-                "the reply is one object of more than 16 MiB",
-            )),
+            Form::Object if self.kept.len() + bytes.len() > MAX_LINE_BYTES => {
+                too_large("the reply is one object of more than 16 MiB")
+            }
             Form::Object => {
                 self.keep(bytes, MAX_LINE_BYTES);
                 Ok(())
@@ -166,24 +165,22 @@ impl Content {
     }
 
     /// Why it failed by what stands in it; the body of a reply with an error status is not looked at.
-    pub(super) fn failure(&self, streamed: bool, is_whole: bool) -> Option<Failure> {
+    pub(super) fn failure(&self, streamed: bool, is_whole: bool) -> Option<RequestError> {
         if self.failure.is_some() {
             return self.failure.clone();
         }
         match self.form {
             Form::Stream { events: true } if streamed => None,
-            Form::Stream { events: true } => Some(Failure(
-                RequestErrorKind::Garbled,
-                "the server streams where one object was asked for".to_owned(),
+            Form::Stream { events: true } => Some(failed(
+                Kind::Garbled,
+                "the server streams where one object was asked for",
             )),
             // What is cut off is not judged by what is missing.
             _ if !is_whole || self.form == Form::Error => None,
             _ if streamed => Some(self.no_stream()),
             _ => look(&self.kept).err().map(|error| {
-                Failure(
-                    RequestErrorKind::Garbled,
-                    format!("the reply is not JSON of the OpenAI kind: {error}"),
-                )
+                let seen = format!("the reply is not JSON of the OpenAI kind: {error}");
+                failed(Kind::Garbled, seen)
             }),
         }
     }
@@ -191,9 +188,7 @@ impl Content {
     fn look_at_object(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         if let Ok(seen) = look(&kept) {
-            self.failure = seen
-                .error
-                .map(|words| Failure(RequestErrorKind::InStream, words));
+            self.failure = seen.error.map(|words| failed(Kind::InStream, words));
             self.is_complete = seen.finished || seen.carries > Carries::Nothing;
             self.usage = seen.usage;
             self.model = seen.model.map(short);
@@ -250,7 +245,7 @@ impl Content {
         self.kept.extend_from_slice(&bytes[..room]);
     }
 
-    fn events(&mut self, bytes: &[u8], at: Instant) -> Result<(), Broke> {
+    fn events(&mut self, bytes: &[u8], at: Instant) -> Result<(), RequestError> {
         // The reader stands aside, so that events borrowed from it can be taken.
         let mut reader = std::mem::take(&mut self.reader);
         let mut rest = bytes;
@@ -258,9 +253,7 @@ impl Content {
             match reader.next(&mut rest) {
                 Ok(Some(event)) => self.event(event, at),
                 Ok(None) => break,
-                Err(LineTooLong) => {
-                    return Err(Broke::TooLarge("one line or event is longer than 16 MiB"));
-                }
+                Err(LineTooLong) => return too_large("one line or event is longer than 16 MiB"),
             }
         }
         self.reader = reader;
@@ -282,14 +275,13 @@ impl Content {
         }
         let failure = match look(event.data) {
             Ok(seen) => return self.object(seen, event.error, at),
-            Err(_) if event.error => Failure(
-                RequestErrorKind::InStream,
-                words(&String::from_utf8_lossy(event.data)),
-            ),
+            Err(_) if event.error => {
+                failed(Kind::InStream, words(&String::from_utf8_lossy(event.data)))
+            }
             // Half an event at the end of a stream is no fault of the format.
             Err(_) if event.unfinished => return,
-            Err(error) => Failure(
-                RequestErrorKind::Garbled,
+            Err(error) => failed(
+                Kind::Garbled,
                 format!("a chunk is not JSON of the OpenAI kind: {error}"),
             ),
         };
@@ -302,7 +294,7 @@ impl Content {
             words => words,
         };
         if let Some(words) = words {
-            self.failure = Some(Failure(RequestErrorKind::InStream, words));
+            self.failure = Some(failed(Kind::InStream, words));
             return;
         }
         let total = seen.usage.and_then(|usage| usage.completion_tokens);
@@ -326,27 +318,24 @@ impl Content {
     }
 
     /// A body without events: an error as one JSON object, or something else.
-    fn no_stream(&self) -> Failure {
-        match look(&self.kept) {
-            Ok(Seen {
-                error: Some(words), ..
-            }) => Failure(RequestErrorKind::InStream, words),
-            Ok(_) => Failure(
-                RequestErrorKind::Garbled,
-                "the server does not stream: one JSON object came; use --no-stream".to_owned(),
-            ),
+    fn no_stream(&self) -> RequestError {
+        let one = "the server does not stream: one JSON object came; use --no-stream";
+        match look(&self.kept).map(|seen| seen.error) {
+            Ok(Some(words)) => failed(Kind::InStream, words),
+            Ok(None) => failed(Kind::Garbled, one),
             Err(_) if self.kept.trim_ascii().is_empty() => {
-                Failure(RequestErrorKind::CutShort, "the stream is empty".to_owned())
+                failed(Kind::CutShort, "the stream is empty")
             }
-            Err(_) => Failure(
-                RequestErrorKind::Garbled,
-                format!(
-                    "not a stream: {}",
-                    words(&String::from_utf8_lossy(&self.kept))
-                ),
-            ),
+            Err(_) => {
+                let kept = words(&String::from_utf8_lossy(&self.kept));
+                failed(Kind::Garbled, format!("not a stream: {kept}"))
+            }
         }
     }
+}
+
+fn too_large(what: &str) -> Result<(), RequestError> {
+    Err(failed(Kind::Garbled, what))
 }
 
 /// The name of a model; one that is longer than any that is asked for is cut.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use record::RequestErrorKind;
+use record::{RequestErrorKind, ServeRequest};
 
 use super::dispatch::{Sent, Told};
 use super::progress;
-use super::read::Read;
 
 /// After replies those of this time are kept together: a thread that is woken for each takes turns from the load.
 pub(super) const KEPT: Duration = Duration::from_millis(100);
@@ -35,21 +34,21 @@ pub(super) enum Heard {
 }
 
 /// Why there is nothing to measure: not one warm-up request succeeded.
-pub(super) fn refusal(warmups: &[Read]) -> Option<String> {
-    let failed = |read: &Read| read.request.error.is_some();
+pub(super) fn refusal(warmups: &[ServeRequest]) -> Option<String> {
+    let failed = |request: &ServeRequest| request.error.is_some();
     (!warmups.is_empty() && warmups.iter().all(failed)).then(|| failures(warmups))
 }
 
 /// Failures by kind with the first words of each; empty for none.
-pub(super) fn failures(reads: &[Read]) -> String {
+pub(super) fn failures(requests: &[ServeRequest]) -> String {
     let mut kinds: BTreeMap<RequestErrorKind, (u32, &str)> = BTreeMap::new();
-    for error in reads.iter().filter_map(|read| read.request.error.as_ref()) {
+    for error in requests.iter().filter_map(|one| one.error.as_ref()) {
         kinds.entry(error.kind).or_insert((0, &error.seen)).0 += 1;
     }
     let kinds: Vec<String> = kinds
         .into_iter()
         .map(|(kind, (count, seen))| {
-            format!("{count} of {} requests: {kind} ({seen})", reads.len())
+            format!("{count} of {} requests: {kind} ({seen})", requests.len())
         })
         .collect();
     kinds.join("; ")

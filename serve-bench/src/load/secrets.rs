@@ -7,9 +7,6 @@ use hyper::header::{HeaderMap, HeaderValue};
 use record::is_secret;
 use serde_json::{Map, Value};
 
-use super::read::Read;
-use super::target::Answers;
-
 /// What stands for what was left out.
 const REDACTED: &str = "<redacted>";
 
@@ -73,25 +70,9 @@ impl Secrets {
         }
     }
 
-    /// The words of a reply without them.
-    pub(super) fn hide_in(&self, read: &mut Read) {
-        if let Some(error) = &mut read.request.error {
-            self.hide(&mut error.seen);
-        }
-        if let Some(model) = &mut read.other_model {
-            self.hide(model);
-        }
-    }
-
-    /// What a server says of itself without them.
-    pub(super) fn hide_in_answers(&self, answers: &mut Answers) {
-        let of_one = [
-            &mut answers.no_models,
-            &mut answers.server,
-            &mut answers.soft_box,
-        ];
-        let texts = of_one.into_iter().flatten().chain(&mut answers.models);
-        texts.for_each(|text| self.hide(text));
+    /// Texts without them.
+    pub(super) fn hide_in<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>) {
+        texts.into_iter().for_each(|text| self.hide(text));
     }
 }
 

@@ -10,7 +10,8 @@ use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use record::caveat::Caveat;
 use record::exit;
 use record::{
-    FolderError, Goals, Serve, ServeEvent, ServeFinding, ServeServer, ServeTarget, summarise,
+    FolderError, Goals, Serve, ServeEvent, ServeFinding, ServeRequest, ServeServer, ServeSummary,
+    ServeTarget, summarise,
 };
 use runner::Interrupt;
 use tokio::sync::oneshot;
@@ -18,13 +19,13 @@ use topology::{Machine, Sysfs};
 
 use super::args::Args;
 use super::budget::{self, Budget};
-use super::client::{self, SendLags};
-use super::dispatch::{self, Ending, Sent, Told, Work};
+use super::client;
+use super::dispatch::{self, Sent, Told, Work};
 use super::findings::findings;
 use super::heard::{Heard, KEPT, failures, next, refusal};
 use super::progress::LoadProgress;
-use super::read::{AskedFor, read};
-use super::request::{asked_for, own_or};
+use super::read::read;
+use super::reply::Reply;
 use super::secrets::Secrets;
 use super::setup::{self, Plan};
 use super::simulated;
@@ -69,18 +70,18 @@ pub(super) fn run(
         interrupt,
     )? {
         Ok(mut answers) => {
-            secrets.hide_in_answers(&mut answers);
+            let said = [&mut answers.no_models, &mut answers.server];
+            let said = said.into_iter().chain([&mut answers.soft_box]).flatten();
+            secrets.hide_in(said.chain(&mut answers.models));
             answers
         }
         Err(mut reason) => {
             secrets.hide(&mut reason);
-            let next = match args.base_url {
-                Some(_) => "",
-                None => {
-                    "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box with --sim BOX"
-                }
-            };
-            return Err(Stop::Refused((reason + next).into()));
+            if args.base_url.is_none() {
+                reason += "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box \
+                           with --sim BOX";
+            }
+            return Err(Stop::Refused(reason.into()));
         }
     };
     let model = setup::model(args, &answers).map_err(Stop::Usage)?;
@@ -102,7 +103,6 @@ pub(super) fn run(
         bodies,
         findings,
     } = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
-    let asked = asked_for(args, &model);
     let simulated = answers.soft_box.clone();
     let mut recorder = setup::recorder(&folder, &machine, simulated.clone())?;
     let goals = load.goals;
@@ -120,7 +120,6 @@ pub(super) fn run(
     if let Err(error) = recorder.add(begun) {
         return recorder.end(Err(error.into()), exit_code);
     }
-    let output_tokens = bodies.output_tokens.clone();
     let asked_beside = &args.results.beside;
     let beside = Beside::start(asked_beside, &base.to_string(), answers.address, &headers);
     let beside = beside.map_err(Stop::Usage)?;
@@ -138,8 +137,6 @@ pub(super) fn run(
     };
     let mut session = Session {
         args,
-        asked,
-        output_tokens,
         secrets,
         goals,
         interrupt,
@@ -147,7 +144,6 @@ pub(super) fn run(
         simulated,
         recorder,
         tally: Tally::default(),
-        lags: SendLags::default(),
         beside,
         began: None,
         tokens: 0,
@@ -177,9 +173,6 @@ fn exit_code(serve: &Serve) -> u8 {
 /// A run under way.
 struct Session<'a> {
     args: &'a Args,
-    asked: AskedFor,
-    /// Output tokens that each request asks for, in the order of their bodies.
-    output_tokens: Vec<u32>,
     /// What no words of the server may repeat.
     secrets: Secrets,
     goals: Option<Goals>,
@@ -188,7 +181,6 @@ struct Session<'a> {
     simulated: Option<String>,
     recorder: Recorder<Serve>,
     tally: Tally,
-    lags: SendLags,
     /// What is read of the server meanwhile.
     beside: Beside,
     /// When the measured part began.
@@ -231,11 +223,11 @@ impl Session<'_> {
         let ran = thread
             .join()
             .map_err(|_| Stop::Internal(anyhow!("the load's thread crashed")))?;
-        let ending = ran
+        let is_spent = ran
             .context("starting the network runtime")
             .map_err(Stop::Internal)?;
         let heard = match heard? {
-            Heard::Stopped if ending == Ending::Spent => Heard::Full,
+            Heard::Stopped if is_spent => Heard::Full,
             heard => heard,
         };
         match heard {
@@ -247,7 +239,7 @@ impl Session<'_> {
                 let caveat = Caveat::RecordFull { requests };
                 (self.say)(&caveat.to_string());
                 self.recorder.add(ServeEvent::Caveat { caveat })?;
-                self.sum_up(&Sent::of_unfinished(), server).map(|()| None)
+                self.sum_up(&Sent::default(), server).map(|()| None)
             }
             Heard::Stopped => {
                 self.keep(server)?;
@@ -293,13 +285,14 @@ impl Session<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match told {
-                Told::Warmup(reply) => {
-                    let mut read = read(&reply, &self.asked, start);
-                    self.secrets.hide_in(&mut read);
+                Told::Warmup(mut reply) => {
+                    let request = self.read(&mut reply, start);
                     // Nobody asks when its tokens came.
-                    read.request.token_chunks_ms = Vec::new();
-                    read.request.chunk_tokens = Vec::new();
-                    warmups.push(read);
+                    warmups.push(ServeRequest {
+                        token_chunks_ms: Vec::new(),
+                        chunk_tokens: Vec::new(),
+                        ..request
+                    });
                 }
                 Told::WarmedUp => {
                     let failed = failures(&warmups);
@@ -320,30 +313,18 @@ impl Session<'_> {
                 }
                 Told::Reply(mut reply) => {
                     rest = KEPT;
-                    if let Some(name) = &mut reply.soft_box {
-                        self.secrets.hide(name);
-                    }
-                    let mut read = read(&reply, &self.asked_of(reply.id), start);
-                    let ms = |instant: Instant| {
-                        instant.saturating_duration_since(start).as_secs_f64() * 1e3
-                    };
-                    read.request.intended_ms = reply.intended.map(ms);
-                    self.secrets.hide_in(&mut read);
-                    let tokens = read.request.chunk_tokens.iter().copied();
+                    let request = Box::new(self.read(&mut reply, start));
+                    let tokens = request.chunk_tokens.iter().copied();
                     self.tokens += tokens.map(u64::from).sum::<u64>();
                     if budget::is_too_much(self.tokens) {
                         return Ok(Heard::Full);
                     }
-                    let kept = self.recorder.add_soon(ServeEvent::Request {
-                        request: Box::new(std::mem::take(&mut read.request)),
-                    });
-                    match kept {
+                    match self.recorder.add_soon(ServeEvent::Request { request }) {
                         Err(FolderError::Full(_)) => return Ok(Heard::Full),
                         kept => kept?,
                     }
-                    self.tally.add(&reply, &read);
-                    self.lags.add(&reply);
                     if let Some(request) = self.recorder.payload.requests.last() {
+                        self.tally.add(&reply, request);
                         progress.add(request);
                     }
                 }
@@ -353,23 +334,27 @@ impl Session<'_> {
         Ok(Heard::Stopped)
     }
 
-    /// What one request asks for.
-    fn asked_of(&self, id: u32) -> AskedFor {
-        let mut asked = self.asked.clone();
-        // What `--extra-body` says holds for all; else each has its own length.
-        let own = self.output_tokens[id as usize % self.output_tokens.len()];
-        asked.max_tokens = asked.max_tokens.map(|limit| own_or(limit, own));
-        asked
+    /// Reads a reply; no words of it repeat a secret.
+    fn read(&self, reply: &mut Reply, start: Instant) -> ServeRequest {
+        let mut request = read(reply, !self.args.no_stream, start);
+        let error = request.error.as_mut().map(|error| &mut error.seen);
+        let names = [reply.soft_box.as_mut(), reply.content.model.as_mut()];
+        self.secrets
+            .hide_in(names.into_iter().flatten().chain(error));
+        request
+    }
+
+    fn summary(&self) -> Option<ServeSummary> {
+        let requests = &self.recorder.payload.requests;
+        summarise(requests, !self.args.no_stream, self.goals.as_ref())
     }
 
     /// Adds summary, the client's own figures and caveats.
     fn sum_up(&mut self, sent: &Sent, server: Option<ServeServer>) -> Result<(), Break> {
-        let serve = &self.recorder.payload;
-        let mut summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
-        let mut found: Vec<ServeFinding> =
-            beside::others_prompts(server.as_ref(), &serve.requests, summary.as_mut())
-                .into_iter()
-                .collect();
+        let mut summary = self.summary();
+        let requests = &self.recorder.payload.requests;
+        let others = beside::others_prompts(server.as_ref(), requests, summary.as_mut());
+        let mut found = Vec::from_iter(others);
         if let Some(summary) = summary {
             self.recorder.add(ServeEvent::Summary {
                 summary: Box::new(summary),
@@ -379,14 +364,12 @@ impl Session<'_> {
             found.extend(beside::judge(server, &self.recorder.payload));
         }
         self.keep(server)?;
-        let client = client::figures(&self.recorder.payload, sent, &self.tally, &self.lags);
-        self.recorder.add(ServeEvent::Client {
-            client: Box::new(client),
-        })?;
+        let client = client::figures(&self.recorder.payload, sent, &self.tally);
+        let client = Box::new(client);
+        self.recorder.add(ServeEvent::Client { client })?;
         found.extend(findings(
             &self.recorder.payload,
             &self.tally,
-            &self.output_tokens,
             self.simulated.as_deref(),
             self.args.data.expects_cache(),
         ));
@@ -395,15 +378,15 @@ impl Session<'_> {
 
     /// Adds what the client says of itself where requests have ended before the run was broken off.
     fn judge_unfinished(&mut self) -> Result<(), Break> {
-        let mut serve = self.recorder.payload.clone();
-        serve.summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
-        if serve.summary.is_none() {
-            return Ok(());
+        let serve = Serve {
+            summary: self.summary(),
+            ..self.recorder.payload.clone()
+        };
+        if serve.summary.is_some() {
+            let client = client::figures(&serve, &Sent::default(), &self.tally);
+            let client = Box::new(client);
+            self.recorder.add(ServeEvent::Client { client })?;
         }
-        let client = client::figures(&serve, &Sent::of_unfinished(), &self.tally, &self.lags);
-        self.recorder.add(ServeEvent::Client {
-            client: Box::new(client),
-        })?;
         Ok(())
     }
 

@@ -77,7 +77,8 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     let is_exact = arrivals.is_open_loop() || traffic.asked().is_some();
     let bodies = bodies(args, &data, model, requests, is_exact)?;
     if is_exact {
-        let tokens = bodies.output_tokens.iter().map(|n| u64::from(*n)).sum();
+        let limits = bodies.measured.iter().filter_map(|request| request.limit);
+        let tokens = limits.map(u64::from).sum();
         budget::check(requests, tokens, !args.no_stream)?;
     }
     let is_unchecked = args.insecure && args.url().starts_with("https");
@@ -194,19 +195,17 @@ pub(super) fn ask(
 
 /// The model that requests carry.
 pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
-    if let Some(name) = args.named_model() {
-        return Ok(name.clone());
-    }
-    let first = answers.models.first().ok_or_else(|| {
+    let first = || answers.models.first().map(String::as_str);
+    let name = args.named_model().or_else(first).ok_or_else(|| {
         format!(
             "the server names no model at /v1/models ({}); give --model",
             answers.no_models.as_deref().unwrap_or("it lists none")
         )
     })?;
-    match first.len() {
-        ..=MAX_MODEL_BYTES => Ok(first.clone()),
+    match name.len() {
+        ..=MAX_MODEL_BYTES => Ok(name.to_owned()),
         bytes => Err(format!(
-            "the server's model id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve the model under a shorter name"
+            "the model's id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve it under a shorter name"
         )),
     }
 }

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 use openai::words;
+use record::{RequestError, RequestErrorKind as Kind};
 
 use super::SOFT_BOX_HEADER;
-use super::broke::Broke;
-use super::budget::Budget;
+use super::broke::failed;
+use super::budget::{Budget, TOO_LONG};
 use super::connection::{Connection, Written};
 use super::intake::{End, Intake, broken};
 use super::reply::Reply;
@@ -127,11 +128,12 @@ impl Slot {
     /// Sends a request and reads its reply to the end.
     pub(super) async fn ask(&mut self, id: u32, request: &Request) -> Reply {
         let mut reply = Reply::begin(id);
+        reply.limit = request.limit;
         reply.reconnects = std::mem::take(&mut self.made_ahead);
         let limit = self.to.timeout;
         let broke = match tokio::time::timeout(limit, self.exchange(request, &mut reply)).await {
             Ok(ended) => ended.err(),
-            Err(_) => Some(Broke::TimedOut(limit)),
+            Err(_) => Some(timed_out(limit)),
         };
         if broke.is_some() {
             // All of it may have come, and only the end of its body not.
@@ -154,13 +156,13 @@ impl Slot {
         reply
     }
 
-    async fn exchange(&mut self, request: &Request, reply: &mut Reply) -> Result<(), Broke> {
+    async fn exchange(&mut self, request: &Request, reply: &mut Reply) -> Result<(), RequestError> {
         let length = format!("{}\r\n\r\n", request.body.len());
         let mut first = None;
         loop {
             let used = self.connect(&mut reply.reconnects).await?;
             let Some(connection) = &self.connection else {
-                return Err(Broke::Cut("the connection was lost".to_owned()));
+                return Err(failed(Kind::CutShort, "the connection was lost"));
             };
             let parts = [&self.head[..], length.as_bytes(), &request.body];
             let mut intake = Intake::default();
@@ -183,8 +185,9 @@ impl Slot {
                     return Ok(());
                 }
                 // The server closed a kept connection while the request was on its way, so it was not looked at.
-                Err(Broke::Cut(_))
-                    if used
+                Err(error)
+                    if error.kind == Kind::CutShort
+                        && used
                         && intake.is_untouched()
                         && sent.elapsed() < self.reach * 2 + UNREAD =>
                 {
@@ -197,7 +200,7 @@ impl Slot {
     }
 
     /// Sees to it that there is a connection; says whether it has carried a reply before.
-    async fn connect(&mut self, reconnects: &mut u32) -> Result<bool, Broke> {
+    async fn connect(&mut self, reconnects: &mut u32) -> Result<bool, RequestError> {
         if let Some(connection) = &self.connection {
             if !(self.used && self.fresh_each) && connection.is_open() {
                 return Ok(self.used);
@@ -210,9 +213,12 @@ impl Slot {
         let begun = Instant::now();
         let opened = Connection::open(&self.to.addresses, self.to.trust.as_ref()).await;
         self.reach = begun.elapsed();
-        self.connection = Some(opened.map_err(|error| match error.kind() {
-            std::io::ErrorKind::ConnectionRefused => Broke::Refused(error.to_string()),
-            _ => Broke::Connect(error.to_string()),
+        self.connection = Some(opened.map_err(|error| {
+            let kind = match error.kind() {
+                std::io::ErrorKind::ConnectionRefused => Kind::Refused,
+                _ => Kind::Connect,
+            };
+            failed(kind, error.to_string())
         })?);
         Ok(false)
     }
@@ -225,6 +231,11 @@ impl Slot {
     }
 }
 
+fn timed_out(limit: Duration) -> RequestError {
+    let seen = format!("not done after {} s (--timeout)", limit.as_secs_f64());
+    failed(Kind::TimedOut, seen)
+}
+
 /// Reads a reply to its end.
 async fn receive(
     connection: &Connection,
@@ -232,7 +243,7 @@ async fn receive(
     request: &Request,
     intake: &mut Intake,
     reply: &mut Reply,
-) -> Result<End, Broke> {
+) -> Result<End, RequestError> {
     let mut over_since = None;
     loop {
         let before = reply.content.chunks();
@@ -252,7 +263,7 @@ async fn receive(
             // A timer only for what comes behind the end.
             Some(limit) => match tokio::time::timeout(limit, received).await {
                 Ok(received) => received,
-                Err(_) => return Err(Broke::TimedOut(limit)),
+                Err(_) => return Err(timed_out(limit)),
             },
         };
         to.budget.spend(reply.content.chunks() - before);
@@ -271,10 +282,11 @@ async fn receive(
             reply.status = StatusCode::from_u16(head.status).ok();
             reply.soft_box = head.header(SOFT_BOX_HEADER).map(words);
         }
-        if let Some(most) = request.most_chunks
-            && reply.content.chunks() > most
-        {
-            return Err(Broke::TooLong(most));
+        let most = request.limit.map(|tokens| tokens as usize * TOO_LONG);
+        if let Some(most) = most.filter(|most| reply.content.chunks() > *most) {
+            let seen =
+                format!("more than {most} chunks of tokens came, four for each that was asked for");
+            return Err(failed(Kind::ReplyTooLong, seen));
         }
         if let Some(end) = end? {
             return Ok(end);
@@ -309,10 +321,12 @@ mod tests {
             .unwrap();
         let request = Request {
             body: bytes::Bytes::new(),
-            most_chunks: None,
+            limit: None,
+            follows: false,
             think_time: None,
         };
         let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
-        assert!(matches!(reply.broke, Some(Broke::Refused(_))), "{reply:?}");
+        let kind = reply.broke.map(|broke| broke.kind);
+        assert_eq!(kind, Some(Kind::Refused));
     }
 }

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, SERVER};
 use hyper::{Method, StatusCode, Uri};
-use openai::{Head, words as cut};
+use openai::{Head, words};
+use record::{RequestError, RequestErrorKind as Kind};
 use serde_json::Value;
 
 use super::SOFT_BOX_HEADER;
 use super::args::Args;
-use super::broke::Broke;
+use super::broke::failed;
 use super::connection::Connection;
 use super::intake::{Intake, broken};
 use super::key::authorization;
@@ -202,7 +203,7 @@ pub(super) async fn ask(
             answers.models = list.iter().filter_map(name).collect();
             owner = list
                 .first()
-                .and_then(|model| model["owned_by"].as_str().map(cut));
+                .and_then(|model| model["owned_by"].as_str().map(words));
             if answers.models.is_empty() {
                 answers.no_models = Some("it lists none".to_owned());
             }
@@ -217,9 +218,9 @@ pub(super) async fn ask(
     let version = match version {
         Ok((StatusCode::OK, Some(version))) => {
             if let Some(name) = version["tplens_soft_box"].as_str() {
-                answers.soft_box = Some(cut(name));
+                answers.soft_box = Some(words(name));
             }
-            version["version"].as_str().map(cut)
+            version["version"].as_str().map(words)
         }
         _ => None,
     };
@@ -256,9 +257,9 @@ impl Server<'_> {
             let request = head(&Method::GET, &self.base.path(path)?, self.headers);
             let (head, body) = answer(&connection, &request)
                 .await
-                .map_err(|broke| format!("{path}: {}", words(broke)))?;
+                .map_err(|broke| format!("{path}: {}", broke.seen))?;
             if let Some(name) = head.header(SOFT_BOX_HEADER) {
-                answers.soft_box = Some(cut(name));
+                answers.soft_box = Some(words(name));
             }
             answers.server = head
                 .header(SERVER.as_str())
@@ -267,7 +268,7 @@ impl Server<'_> {
                         .iter()
                         .any(|framework| name.starts_with(framework))
                 })
-                .map(cut)
+                .map(words)
                 .or(answers.server.take());
             let status = StatusCode::from_u16(head.status)
                 .map_err(|_| format!("{path} answers with the status {}", head.status))?;
@@ -284,7 +285,7 @@ impl Server<'_> {
 }
 
 /// Sends a request without a body and reads the answer to it.
-async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8>), Broke> {
+async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8>), RequestError> {
     let mut sent = Instant::now();
     let parts = [request, b"\r\n", b""];
     let written = connection.send(parts, &mut sent).await;
@@ -296,7 +297,7 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
             intake.take(bytes, |_, part| {
                 body.extend_from_slice(part);
                 if body.len() > MAX_ANSWER_BYTES {
-                    return Err(Broke::TooLarge("the answer is larger than 4 MiB"));
+                    return Err(failed(Kind::Garbled, "the answer is larger than 4 MiB"));
                 }
                 Ok(())
             })
@@ -309,20 +310,8 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
             return intake
                 .into_head()
                 .map(|head| (head, body))
-                .ok_or_else(|| Broke::NotHttp("the answer has no head".to_owned()));
+                .ok_or_else(|| failed(Kind::Garbled, "the answer has no head"));
         }
-    }
-}
-
-/// Why there is no answer.
-fn words(broke: Broke) -> String {
-    match broke {
-        Broke::Refused(why) | Broke::Connect(why) | Broke::Cut(why) | Broke::NotHttp(why) => why,
-        Broke::TimedOut(limit) => {
-            format!("not done after {} s", limit.as_secs_f64())
-        }
-        Broke::TooLarge(what) => what.to_owned(),
-        Broke::TooLong(most) => format!("more than {most} chunks of tokens came"),
     }
 }
 

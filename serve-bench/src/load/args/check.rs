@@ -4,7 +4,7 @@ use program::outputs::check_file;
 use record::Arrivals;
 
 use super::{Args, Backend, DatasetName, Endpoint};
-use crate::load::{MAX_MODEL_BYTES, budget};
+use crate::load::budget;
 
 impl Args {
     /// Refuses what cannot be run.
@@ -14,28 +14,11 @@ impl Args {
     pub(in crate::load) fn check(&self) -> Result<(), String> {
         self.foreign.check()?;
         self.traffic.arrivals()?;
-        self.check_model()?;
         self.check_endpoint()?;
         self.check_data()?;
         self.check_body()?;
         self.check_size()?;
         self.check_files()
-    }
-
-    fn check_model(&self) -> Result<(), String> {
-        let named = [
-            ("--model", &self.model),
-            ("--served-model-name", &self.served_model_name),
-        ];
-        for (flag, name) in named {
-            let bytes = name.as_ref().map_or(0, String::len);
-            if bytes > MAX_MODEL_BYTES {
-                return Err(format!(
-                    "{flag} has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve the model under a shorter name"
-                ));
-            }
-        }
-        Ok(())
     }
 
     fn check_endpoint(&self) -> Result<(), String> {

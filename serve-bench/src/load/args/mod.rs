@@ -301,8 +301,10 @@ impl Args {
     }
 
     /// The name that requests carry, where the command line says one.
-    pub(super) fn named_model(&self) -> Option<&String> {
-        self.served_model_name.as_ref().or(self.model.as_ref())
+    pub(super) fn named_model(&self) -> Option<&str> {
+        let extra = self.extra_body.as_ref().and_then(|body| body.get("model"));
+        let named = self.served_model_name.as_ref().or(self.model.as_ref());
+        extra.and_then(Value::as_str).or(named.map(String::as_str))
     }
 }
 

@@ -39,15 +39,16 @@ pub(super) async fn ask_all(
     let take = move |before: Option<u32>| {
         let is_over = until.is_some_and(|until| Instant::now() >= until);
         let turn = before.map(|before| before + 1);
-        let turn = turn.filter(|turn| *turn < requests && bodies.follows(*turn));
+        let follows = |number: u32| bodies.measured(number).follows;
+        let turn = turn.filter(|turn| *turn < requests && follows(*turn));
         let number = turn.unwrap_or_else(|| {
             // Turns behind a first one are of the slot that has that.
-            let begins = |number: &u32| *number >= requests || !bodies.follows(*number);
+            let begins = |number: &u32| *number >= requests || !follows(*number);
             let number = (next.get()..=requests).find(begins).unwrap_or(requests);
             next.set(number + 1);
             number
         });
-        (!is_over && number < requests).then(|| (number, bodies.measured(number)))
+        (!is_over && number < requests).then(|| (number, bodies.measured(number).clone()))
     };
     loops(slots, Rc::new(take), tell, Told::Reply).await;
 }

@@ -52,7 +52,7 @@ pub(super) enum Told {
 }
 
 /// What the load itself took, and how its requests left.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Sent {
     /// What its thread took.
     pub(super) own: Own,
@@ -60,20 +60,6 @@ pub(super) struct Sent {
     pub(super) backlog: Option<u32>,
     /// How long the thread did not come to look when it should have: it was stopped, or others had its CPU.
     pub(super) stood_still: Duration,
-}
-
-impl Sent {
-    /// Of a load that was broken off before it could tell.
-    pub(super) fn of_unfinished() -> Self {
-        Self {
-            own: Own {
-                busy: None,
-                starved: None,
-            },
-            backlog: None,
-            stood_still: Duration::ZERO,
-        }
-    }
 }
 
 /// What the load is to do.
@@ -133,17 +119,8 @@ impl Pace {
     }
 }
 
-/// How a load came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// By itself, or by a signal or `stop`.
-    Usual,
-    /// More came than a run takes in.
-    Spent,
-}
-
 /// Runs the load to its end, or until a signal or `stop`, or until more came than a run takes in; then requests in flight are
-/// dropped.
+/// dropped. Says whether that was more than a run takes in.
 ///
 /// # Errors
 /// The system refuses the runtime.
@@ -153,7 +130,7 @@ pub(super) fn run(
     stop: &Arc<AtomicBool>,
     go: oneshot::Receiver<()>,
     tell: &Sender<Told>,
-) -> std::io::Result<Ending> {
+) -> std::io::Result<bool> {
     raise_open_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -173,11 +150,8 @@ pub(super) fn run(
             }
         };
         tokio::select! {
-            () = phases(Rc::clone(&to), work.bodies, work.pace, go, tell, &still) => Ending::Usual,
-            () = stopped => match to.budget.is_spent() && !is_stopped() {
-                true => Ending::Spent,
-                false => Ending::Usual,
-            },
+            () = phases(Rc::clone(&to), work.bodies, work.pace, go, tell, &still) => false,
+            () = stopped => to.budget.is_spent() && !is_stopped(),
         }
     }))
 }
@@ -190,14 +164,15 @@ async fn phases(
     tell: &Sender<Told>,
     still: &Cell<Duration>,
 ) {
-    let slots: Vec<Slot> = (0..pace.places())
+    let mut slots: Vec<Slot> = (0..pace.places())
         .map(|_| Slot::new(Rc::clone(&to)))
         .collect();
-    // That nobody listens any more is seen by `stop`.
-    let (warming, resting) = split(slots, bodies.warmups.len());
-    let warming = prepare(warming).await;
+    // As many as warm-up requests can use.
+    let resting = slots.split_off(slots.len().min(bodies.warmups.len()));
+    let warming = prepare(slots).await;
     let mut slots = closed::warm_up(warming, bodies.warmups.clone(), tell).await;
     slots.extend(resting);
+    // That nobody listens any more is seen by `stop`.
     drop(tell.send(Told::WarmedUp));
     if go.await.is_err() {
         return;
@@ -231,12 +206,6 @@ async fn phases(
         backlog,
         stood_still: still.get() - still_before,
     })));
-}
-
-/// As many slots as warm-up requests can use, and the others.
-fn split(mut slots: Vec<Slot>, warmups: usize) -> (Vec<Slot>, Vec<Slot>) {
-    let resting = slots.split_off(slots.len().min(warmups));
-    (slots, resting)
 }
 
 /// Sees to it that every slot has a connection.

@@ -81,7 +81,7 @@ impl Pool {
     async fn serve(self: Rc<Self>, mut slot: Slot, mut due: Due) {
         loop {
             let request = self.bodies.measured(due.number);
-            let mut reply = slot.ask(due.number, &request).await;
+            let mut reply = slot.ask(due.number, request).await;
             reply.intended = Some(due.intended);
             // That nobody listens any more is seen elsewhere.
             drop(self.tell.send(Told::Reply(reply)));
