@@ -61,22 +61,22 @@ pub(super) fn bodies(
     is_exact: bool,
 ) -> Result<Bodies, String> {
     let mut room = MAX_BYTES;
-    let request = |item: Item, follows| Request {
+    let request = |item: Item| Request {
         limit: limit(args, item.output_tokens),
+        follows: item.follows,
+        think_time: args.data.think_time.filter(|_| item.follows),
         body: body(args, model, item),
-        follows,
-        think_time: args.data.think_time.filter(|_| follows),
     };
     let warmups = (0..u64::from(args.traffic.warmups()))
         .map(|number| {
-            let request = request(data.warmup(FIRST_WARMUP + number), false);
+            let request = request(data.warmup(FIRST_WARMUP + number));
             room = room.checked_sub(request.body.len()).ok_or_else(too_large)?;
             Ok(request)
         })
         .collect::<Result<Vec<Request>, String>>()?;
     let (mut measured, mut bytes) = (Vec::new(), 0);
     for number in 0..u64::from(requests) {
-        let request = request(data.item(number), data.follows(number));
+        let request = request(data.item(number));
         bytes += request.body.len();
         measured.push(request);
         if bytes > room {

@@ -87,7 +87,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         .filter(|prompts| *prompts < requests as usize && is_exact)
         .map(|prompts| ServeFinding::PromptsRepeat { prompts, requests });
     let findings = [
-        (data.without_tokenizer).then_some(ServeFinding::TokenizerUnused),
+        (args.data.tokenizer.is_some()).then_some(ServeFinding::TokenizerUnused),
         is_unchecked.then_some(ServeFinding::CertificateUnchecked),
         repeated,
     ];
@@ -114,7 +114,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         output_tokens: data.output_tokens,
         ignore_eos: args.data.ignores_eos(),
         seed,
-        data: Some(data.words.clone()),
+        data: Some(data.words.to_owned()),
         range_ratio: args.data.random_range_ratio,
         prefix_tokens: args.data.random_prefix_len,
         goals: traffic.goals(),
