@@ -15,6 +15,7 @@ use reqwest::Url;
 
 use self::counters::Counters;
 use self::monitor::Monitor;
+use crate::address::checked;
 
 pub(crate) use self::judge::{judge, others_prompts};
 
@@ -76,7 +77,10 @@ impl Beside {
         let mut beside = Self::default();
         if !args.no_metrics {
             let own = || format!("{base_url}/metrics");
-            let url = checked(&args.metrics_url.clone().unwrap_or_else(own))?;
+            let url = checked(
+                "--metrics-url",
+                &args.metrics_url.clone().unwrap_or_else(own),
+            )?;
             let headers = headers_for(&url, base_url, headers);
             beside.address = Some((url, headers));
         }
@@ -127,23 +131,6 @@ impl Beside {
     }
 }
 
-/// A URL without what must not be recorded.
-fn checked(url: &str) -> Result<Url, String> {
-    let looks = "--metrics-url looks like http://127.0.0.1:8000/metrics";
-    // The text is not repeated: it may hold a password.
-    let url: Url = url.parse().map_err(|error| format!("{looks} ({error})"))?;
-    if !url.has_host() || !matches!(url.scheme(), "http" | "https") {
-        return Err(looks.to_owned());
-    }
-    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(
-            "--metrics-url holds credentials or a query, which would be recorded; leave them out"
-                .to_owned(),
-        );
-    }
-    Ok(url)
-}
-
 /// Headers for an address of counters: those of the load where it is the same host and port and no less hidden on the way, else none,
 /// since they may hold keys.
 fn headers_for(url: &Url, base_url: &str, own: &HeaderMap) -> HeaderMap {
@@ -187,9 +174,9 @@ mod tests {
             "canary",
             "ftp://box/",
         ] {
-            let refused = checked(url).unwrap_err();
+            let refused = checked("--url", url).unwrap_err();
             assert!(!refused.contains("canary"), "{refused}");
         }
-        assert!(checked("http://box:1/metrics").is_ok());
+        assert!(checked("--url", "http://box:1/metrics").is_ok());
     }
 }

@@ -70,9 +70,8 @@ pub(super) fn run(
         interrupt,
     )? {
         Ok(mut answers) => {
-            let said = [&mut answers.no_models, &mut answers.server];
-            let said = said.into_iter().chain([&mut answers.soft_box]).flatten();
-            secrets.hide_in(said.chain(&mut answers.models));
+            let said = [&mut answers.server, &mut answers.soft_box];
+            secrets.hide_in(said.into_iter().flatten().chain(&mut answers.models));
             answers
         }
         Err(mut reason) => {
@@ -126,7 +125,7 @@ pub(super) fn run(
     let work = Work {
         to: Destination {
             addresses: answers.address.into_iter().collect(),
-            path: base.path(args.endpoint().path()).map_err(Stop::Usage)?,
+            path: base.path(args.endpoint().path()),
             headers,
             trust,
             timeout: args.timeout,

@@ -199,7 +199,7 @@ pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
     let name = args.named_model().or_else(first).ok_or_else(|| {
         format!(
             "the server names no model at /v1/models ({}); give --model",
-            answers.no_models.as_deref().unwrap_or("it lists none")
+            answers.no_models
         )
     })?;
     match name.len() {

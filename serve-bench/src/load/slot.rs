@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
-use hyper::{Method, StatusCode, Uri};
+use hyper::{Method, StatusCode};
 use openai::words;
 use record::{RequestError, RequestErrorKind as Kind};
 
@@ -38,7 +38,7 @@ pub(super) struct Destination {
     /// Addresses to connect to.
     pub(super) addresses: Vec<SocketAddr>,
     /// Path of the endpoint.
-    pub(super) path: Uri,
+    pub(super) path: String,
     /// Headers of every request, `Host` among them.
     pub(super) headers: HeaderMap<HeaderValue>,
     /// What connections are secured with, if they are.
@@ -62,7 +62,7 @@ impl Destination {
 }
 
 /// The head of a request but for its last line end.
-pub(super) fn head(method: &Method, path: &Uri, headers: &HeaderMap<HeaderValue>) -> Vec<u8> {
+pub(super) fn head(method: &Method, path: &str, headers: &HeaderMap<HeaderValue>) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
     for (name, value) in headers {
         head.extend_from_slice(name.as_str().as_bytes());
@@ -308,7 +308,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = Destination {
             addresses: vec![listener.local_addr().unwrap()],
-            path: Uri::from_static("/"),
+            path: "/".to_owned(),
             headers: HeaderMap::new(),
             trust: None,
             timeout: Duration::from_secs(60),
