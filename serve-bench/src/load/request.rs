@@ -128,8 +128,10 @@ fn body(args: &Args, model: &str, item: Item) -> Bytes {
         }
     }
     put("max_tokens", json!(item.output_tokens));
-    for (name, value) in args.sampling.members() {
-        put(name, value);
+    for (name, value) in json!(args.sampling).as_object().into_iter().flatten() {
+        if !value.is_null() {
+            put(name, value.clone());
+        }
     }
     if args.data.ignores_eos() {
         put("ignore_eos", json!(true));

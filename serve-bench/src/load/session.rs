@@ -109,7 +109,7 @@ pub(super) fn run(
         target: ServeTarget {
             base_url: base.to_string(),
             model,
-            endpoint: args.endpoint().path().to_owned(),
+            endpoint: <&str>::from(args.endpoint()).to_owned(),
             streamed: !args.no_stream,
             server: answers.server,
             tp: args.tp,
@@ -125,7 +125,7 @@ pub(super) fn run(
     let work = Work {
         to: Destination {
             addresses: answers.address.into_iter().collect(),
-            path: base.path(args.endpoint().path()),
+            path: base.path(args.endpoint().into()),
             headers,
             trust,
             timeout: args.timeout,

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::within;
+
 /// What requests are made of.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(next_help_heading = "Data")]
@@ -42,7 +44,7 @@ pub(in crate::load) struct DataArgs {
     /// random: part by which lengths vary, 0 to 1.
     ///
     /// They are whole numbers drawn from length x (1 - ratio), rounded down, to length x (1 + ratio), rounded up.
-    #[arg(long, value_name = "RATIO", default_value = "0", value_parser = ratio)]
+    #[arg(long, value_name = "RATIO", default_value = "0", value_parser = |text: &str| within(text, 0.0, 1.0))]
     pub(in crate::load) random_range_ratio: f64,
 
     /// random: tokens at the beginning that all prompts share.
@@ -72,7 +74,7 @@ pub(in crate::load) struct DataArgs {
     pub(in crate::load) think_time: Option<Duration>,
 
     /// trace: play it so many times as fast.
-    #[arg(long, hide_short_help = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    #[arg(long, hide_short_help = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = |text: &str| within(text, 1e-3, 1e6))]
     pub(in crate::load) trace_speed: f64,
 
     /// For files in vLLM's form only: lengths are counted in words, and by the server's own count.
@@ -80,8 +82,8 @@ pub(in crate::load) struct DataArgs {
     pub(in crate::load) tokenizer: Option<String>,
 
     /// Say that prefix cache hits are meant: no warning.
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "expect")]
-    pub(in crate::load) prefix_cache: Option<PrefixCache>,
+    #[arg(long, hide_possible_values = true, value_name = "expect", value_parser = ["expect"])]
+    prefix_cache: Option<String>,
 
     /// Seed of prompts and arrivals; repeats them [default: another each run].
     ///
@@ -115,13 +117,6 @@ pub(in crate::load) enum DatasetName {
     Trace,
 }
 
-/// What is said of a prefix cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::load) enum PrefixCache {
-    /// Its hits are meant.
-    Expect,
-}
-
 impl DataArgs {
     /// Whether the end of sequence is to be ignored.
     pub(in crate::load) fn ignores_eos(&self) -> bool {
@@ -134,7 +129,7 @@ impl DataArgs {
 
     /// Whether prompts from a cache are what is to be measured: a conversation's turns begin alike.
     pub(in crate::load) fn expects_cache(&self) -> bool {
-        self.multi_turn || self.prefix_cache == Some(PrefixCache::Expect)
+        self.multi_turn || self.prefix_cache.is_some()
     }
 
     /// Whether prompts are token ids.
@@ -151,18 +146,4 @@ impl DataArgs {
     pub(in crate::load) fn random_output(&self) -> u32 {
         self.random_output_len.or(self.output_len).unwrap_or(128)
     }
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|factor| (1e-3..=1e6).contains(factor))
-        .ok_or_else(|| format!("`{text}` is not a number from 0.001 to 1000000"))
-}
-
-fn ratio(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|ratio| (0.0..=1.0).contains(ratio))
-        .ok_or_else(|| format!("`{text}` is not a number from 0 to 1"))
 }

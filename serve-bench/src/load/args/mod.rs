@@ -6,12 +6,14 @@ mod foreign;
 mod results;
 mod traffic;
 
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use hyper::header::{HeaderName, HeaderValue};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
 
 pub(super) use self::data::{DataArgs, DatasetName};
 pub(super) use self::results::{Format, Results};
@@ -171,15 +173,15 @@ pub(crate) struct Args {
 }
 
 /// How the model is to choose tokens; sent where given.
-#[derive(Debug, Clone, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs, Serialize)]
 pub(super) struct Sampling {
     /// Sampling temperature. 0 is sent by default, so that the server does the same work each time; vLLM's client sent none
     /// from 0.20 on and 0 before.
-    #[arg(long, hide_short_help = true, value_name = "X", default_value_t = 0.0, value_parser = finite)]
-    temperature: f64,
+    #[arg(long, hide_short_help = true, value_name = "X", default_value = "0", value_parser = number)]
+    temperature: Number,
     /// Top-p sampling.
-    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
-    top_p: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    top_p: Option<Number>,
     /// Top-k sampling.
     #[arg(
         long,
@@ -189,76 +191,59 @@ pub(super) struct Sampling {
     )]
     top_k: Option<i64>,
     /// Min-p sampling.
-    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
-    min_p: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    min_p: Option<Number>,
     /// Frequency penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
-    frequency_penalty: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = number)]
+    frequency_penalty: Option<Number>,
     /// Presence penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
-    presence_penalty: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = number)]
+    presence_penalty: Option<Number>,
     /// Repetition penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
-    repetition_penalty: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    repetition_penalty: Option<Number>,
 }
 
-impl Sampling {
-    /// Members of a request's body.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&'static str, Value)> {
-        // A whole number is written as one: some servers take no `0.0`.
-        let temperature = match self.temperature {
-            0.0 => Value::from(0),
-            other => Value::from(other),
-        };
-        [
-            ("temperature", Some(temperature)),
-            ("top_p", self.top_p.map(Value::from)),
-            ("top_k", self.top_k.map(Value::from)),
-            ("min_p", self.min_p.map(Value::from)),
-            ("frequency_penalty", self.frequency_penalty.map(Value::from)),
-            ("presence_penalty", self.presence_penalty.map(Value::from)),
-            (
-                "repetition_penalty",
-                self.repetition_penalty.map(Value::from),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+/// A number that JSON can hold. 0 is written as a whole one: some servers take no `0.0`.
+fn number(text: &str) -> Result<Number, String> {
+    match text.parse() {
+        Ok(0.0) => Ok(Number::from(0)),
+        Ok(number) => Number::from_f64(number)
+            .ok_or_else(|| "no request can hold it; give a finite number".to_owned()),
+        Err(_) => Err(format!("`{text}` is no number")),
     }
 }
 
-/// A number that JSON can hold.
-fn finite(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    match number.is_finite() {
-        true => Ok(number),
-        false => Err("no request can hold it; give a finite number".to_owned()),
-    }
+/// The first of these reasons that holds.
+fn refused(reasons: &[(bool, &str)]) -> Result<(), String> {
+    let mut holding = reasons.iter().filter(|(holds, _)| *holds);
+    holding
+        .next()
+        .map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
 }
 
-/// An endpoint by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// A number from one to another.
+fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|one| (least..=most).contains(one));
+    number.ok_or_else(|| format!("`{text}` is not a number from {least} to {most}"))
+}
+
+/// An endpoint by its path below the base URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 pub(super) enum Endpoint {
     /// /v1/completions.
     #[value(name = "/v1/completions", alias = "completions")]
+    #[strum(serialize = "/v1/completions")]
     Completions,
     /// /v1/chat/completions.
     #[value(name = "/v1/chat/completions", alias = "chat")]
+    #[strum(serialize = "/v1/chat/completions")]
     Chat,
 }
 
-impl Endpoint {
-    /// Its path below the base URL.
-    pub(super) fn path(self) -> &'static str {
-        match self {
-            Self::Completions => "/v1/completions",
-            Self::Chat => "/v1/chat/completions",
-        }
-    }
-}
-
 /// What vLLM's client calls the kind of a server; all have the OpenAI interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Backend {
     /// Completions.
     Vllm,
@@ -266,17 +251,6 @@ pub(super) enum Backend {
     Openai,
     /// Chat completions.
     OpenaiChat,
-}
-
-impl Backend {
-    /// Its name in files.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Vllm => "vllm",
-            Self::Openai => "openai",
-            Self::OpenaiChat => "openai-chat",
-        }
-    }
 }
 
 impl Args {
@@ -290,14 +264,13 @@ impl Args {
 
     /// The address that was named, or vLLM's default.
     pub(super) fn url(&self) -> String {
-        self.base_url.clone().unwrap_or_else(|| {
-            // An IPv6 address stands in brackets.
-            if self.host.contains(':') && !self.host.starts_with('[') {
-                format!("http://[{}]:{}", self.host, self.port)
-            } else {
-                format!("http://{}:{}", self.host, self.port)
-            }
-        })
+        let port = self.port;
+        // An IPv6 address stands in brackets.
+        let own = || match self.host.parse::<Ipv6Addr>() {
+            Ok(host) => format!("http://[{host}]:{port}"),
+            Err(_) => format!("http://{}:{port}", self.host),
+        };
+        self.base_url.clone().unwrap_or_else(own)
     }
 
     /// The name that requests carry, where the command line says one.
