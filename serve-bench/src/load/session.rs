@@ -10,7 +10,7 @@ use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use record::caveat::Caveat;
 use record::exit;
 use record::{
-    FolderError, Goals, Serve, ServeEvent, ServeFinding, ServeRequest, ServeServer, ServeSummary,
+    FolderError, Serve, ServeEvent, ServeFinding, ServeRequest, ServeServer, ServeSummary,
     ServeTarget, summarise,
 };
 use runner::Interrupt;
@@ -27,9 +27,9 @@ use super::progress::LoadProgress;
 use super::read::read;
 use super::reply::Reply;
 use super::secrets::Secrets;
-use super::setup::{self, Plan};
+use super::secrets::without_headers;
+use super::setup;
 use super::simulated;
-use super::slot::Destination;
 use super::tally::Tally;
 use super::target::{self, BaseUrl};
 use crate::beside::{self, Beside};
@@ -50,61 +50,41 @@ pub(super) fn run(
 ) -> Result<Ended, Stop> {
     let folder = result_folder(args.results.outputs.out.as_deref(), "serve");
     // It ends with this function.
-    let (_engine, url) = match &args.sim {
-        Some(sim) => simulated::start(args, sim, &folder, interrupt, say)
-            .map(|(engine, url)| (Some(engine), url))?,
-        None => (None, args.url()),
-    };
-    let base = BaseUrl::parse(&url).map_err(Stop::Usage)?;
-    let headers = target::headers(args, &base).map_err(Stop::Usage)?;
-    let secrets = Secrets::of(&headers, args.extra_body.as_ref());
-    let trust = base.trust(args).map_err(Stop::Usage)?;
+    let engine = args.sim.as_deref();
+    let engine = engine.map(|sim| simulated::start(args, sim, &folder, interrupt, say));
+    let engine = engine.transpose()?;
+    let url = engine.as_ref().map(|engine| engine.url().to_owned());
+    let base = BaseUrl::parse(&url.unwrap_or_else(|| args.url())).map_err(Stop::Usage)?;
+    let mut to = target::destination(args, &base, budget).map_err(Stop::Usage)?;
+    let secrets = Secrets::of(&to.headers, args.extra_body.as_ref());
     let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
     let patience = Duration::from_secs(args.ready_check_timeout_sec.into());
-    let answers = match setup::ask(
-        &base,
-        trust.as_ref(),
-        &headers,
-        patience,
-        args.timeout,
-        interrupt,
-    )? {
-        Ok(mut answers) => {
-            let said = [&mut answers.server, &mut answers.soft_box];
-            secrets.hide_in(said.into_iter().flatten().chain(&mut answers.models));
-            answers
+    let answers = setup::ask(&base, &to, patience, interrupt)?;
+    let mut answers = answers.map_err(|mut reason| {
+        secrets.hide(&mut reason);
+        if args.base_url.is_none() {
+            reason += "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box \
+                       with --sim BOX";
         }
-        Err(mut reason) => {
-            secrets.hide(&mut reason);
-            if args.base_url.is_none() {
-                reason += "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box \
-                           with --sim BOX";
-            }
-            return Err(Stop::Refused(reason.into()));
-        }
-    };
+        Stop::Refused(reason.into())
+    })?;
+    let said = [&mut answers.server, &mut answers.soft_box];
+    secrets.hide_in(said.into_iter().flatten().chain(&mut answers.models));
     let model = setup::model(args, &answers).map_err(Stop::Usage)?;
     if !answers.models.is_empty() && !answers.models.contains(&model) {
-        let names = answers
-            .models
-            .iter()
-            .take(target::MODELS)
-            .map(|name| openai::words(name));
-        let names = names.collect::<Vec<_>>().join(", ");
+        let names = openai::words(&answers.models.join(", "));
         say(&format!(
             "the server names {names} and not {model}; without --model the first of its own is asked"
         ));
     }
     let seed = args.data.seed.unwrap_or_else(seed_of_now);
-    let Plan {
-        load,
-        pace,
-        bodies,
-        findings,
-    } = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
-    let simulated = answers.soft_box.clone();
-    let mut recorder = setup::recorder(&folder, &machine, simulated.clone())?;
-    let goals = load.goals;
+    let plan = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
+    let (program, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    let simulated = answers.soft_box;
+    let mut header = program::header(program, version, &machine, simulated.clone());
+    // Values of `--header` may be secrets.
+    without_headers(&mut header.provenance.arguments);
+    let recorder = Recorder::begin(&folder, header)?;
     let begun = ServeEvent::Begun {
         target: ServeTarget {
             base_url: base.to_string(),
@@ -114,45 +94,38 @@ pub(super) fn run(
             server: answers.server,
             tp: args.tp,
         },
-        load,
+        load: plan.load,
     };
-    if let Err(error) = recorder.add(begun) {
-        return recorder.end(Err(error.into()), exit_code);
-    }
     let asked_beside = &args.results.beside;
-    let beside = Beside::start(asked_beside, &base.to_string(), answers.address, &headers);
-    let beside = beside.map_err(Stop::Usage)?;
+    let beside = Beside::start(
+        asked_beside,
+        &base.to_string(),
+        answers.address,
+        &to.headers,
+    );
+    to.addresses = answers.address.into_iter().collect();
     let work = Work {
-        to: Destination {
-            addresses: answers.address.into_iter().collect(),
-            path: base.path(args.endpoint().into()),
-            headers,
-            trust,
-            timeout: args.timeout,
-            budget,
-        },
-        bodies,
-        pace,
+        to,
+        bodies: plan.bodies,
+        pace: plan.pace,
     };
     let mut session = Session {
         args,
         secrets,
-        goals,
         interrupt,
         say,
         simulated,
         recorder,
         tally: Tally::default(),
-        beside,
+        beside: beside.map_err(Stop::Usage)?,
         began: None,
         tokens: 0,
     };
-    let outcome = session.measure(work, findings);
+    let outcome = session.measure(begun, work, plan.findings);
     let Session { recorder, .. } = session;
     match outcome {
         Ok(Some(refusal)) => Ok(recorder.refuse(refusal)),
-        Ok(None) => recorder.end(Ok(()), exit_code),
-        Err(stopped) => recorder.end(Err(stopped), exit_code),
+        outcome => recorder.end(outcome.map(drop), exit_code),
     }
 }
 
@@ -174,7 +147,6 @@ struct Session<'a> {
     args: &'a Args,
     /// What no words of the server may repeat.
     secrets: Secrets,
-    goals: Option<Goals>,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
     simulated: Option<String>,
@@ -190,7 +162,13 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Runs the load and keeps what it tells; gives the reason where nothing could be measured.
-    fn measure(&mut self, work: Work, known: Vec<ServeFinding>) -> Result<Option<String>, Break> {
+    fn measure(
+        &mut self,
+        begun: ServeEvent,
+        work: Work,
+        known: Vec<ServeFinding>,
+    ) -> Result<Option<String>, Break> {
+        self.recorder.add(begun)?;
         if let Some(line) = self.args.foreign.unused() {
             (self.say)(&line);
         }
@@ -199,21 +177,17 @@ impl Session<'_> {
                 "seed {seed}: the prompts of every run with it; a prefix cache may hold them"
             ));
         }
-        for finding in known {
-            self.found(finding)?;
-        }
+        known.into_iter().try_for_each(|one| self.found(one))?;
         let (tell, told) = mpsc::channel();
         let (go, leave) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let interrupt = self.interrupt.clone();
-        let thread = {
-            let stop = Arc::clone(&stop);
-            std::thread::Builder::new()
-                .name("load".to_owned())
-                .spawn(move || dispatch::run(work, &interrupt, &stop, leave, &tell))
-                .context("starting the load's thread")
-                .map_err(Stop::Internal)?
-        };
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("load".to_owned())
+            .spawn(move || dispatch::run(work, &interrupt, &stopped, leave, &tell))
+            .context("starting the load's thread")
+            .map_err(Stop::Internal)?;
         let heard = self.hear(&told, go);
         stop.store(true, Ordering::Relaxed);
         let server = self
@@ -259,7 +233,8 @@ impl Session<'_> {
         let load = self.recorder.payload.load.clone().unwrap_or_default();
         let limit = load
             .concurrency
-            .map_or_else(String::new, |limit| format!(" with {limit} in flight"));
+            .map(|limit| format!(" with {limit} in flight"));
+        let limit = limit.unwrap_or_default();
         let asked = self.args.traffic.asked();
         let until = match (asked, load.duration_s) {
             (None, Some(seconds)) => format!("for {seconds} s"),
@@ -344,8 +319,9 @@ impl Session<'_> {
     }
 
     fn summary(&self) -> Option<ServeSummary> {
-        let requests = &self.recorder.payload.requests;
-        summarise(requests, !self.args.no_stream, self.goals.as_ref())
+        let serve = &self.recorder.payload;
+        let goals = serve.load.as_ref().and_then(|load| load.goals.as_ref());
+        summarise(&serve.requests, !self.args.no_stream, goals)
     }
 
     /// Adds summary, the client's own figures and caveats.

@@ -1,23 +1,20 @@
 //! Before the load: the server is asked what it is, and the requests are made.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use program::{Recorder, Stop};
-use record::{Arrivals, Header, Serve, ServeFinding, ServeLoad};
+use program::Stop;
+use record::{Arrivals, ServeFinding, ServeLoad};
 use runner::Interrupt;
-use topology::Machine;
 
 use super::MAX_MODEL_BYTES;
-use super::args::Args;
+use super::args::{Args, refused};
 use super::budget;
 use super::data::Data;
 use super::dispatch::{Pace, schedule};
 use super::request::{Bodies, bodies};
-use super::secrets::without_headers;
+use super::slot::Destination;
 use super::target::{self, Answers, BaseUrl};
-use super::tls::Trust;
 
 /// How often a signal is looked for while the server is asked.
 const LOOK: Duration = Duration::from_millis(20);
@@ -58,18 +55,17 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
             (arrivals, instants)
         }
     };
-    if instants.is_empty() && arrivals.is_open_loop() {
-        return Err(
-            "no request is due within --duration at this rate; raise one of them".to_owned(),
-        );
-    }
-    if instants.last().is_some_and(|last| *last > LONGEST) {
-        return Err(
+    refused(&[
+        (
+            instants.is_empty() && arrivals.is_open_loop(),
+            "no request is due within --duration at this rate; raise one of them",
+        ),
+        (
+            instants.last().is_some_and(|last| *last > LONGEST),
             "the last request would leave after more than 30 days, or never; raise --request-rate, --ramp-up-start-rps or \
-             --burstiness, or ask for fewer --num-prompts"
-                .to_owned(),
-        );
-    }
+             --burstiness, or ask for fewer --num-prompts",
+        ),
+    ])?;
     let requests = match arrivals {
         Arrivals::ClosedLoop => traffic.asked().unwrap_or(MOST_BY_TIME),
         _ => u32::try_from(instants.len()).unwrap_or(u32::MAX),
@@ -141,26 +137,11 @@ fn traced(
     (Arrivals::Trace { rate }, instants)
 }
 
-/// The journal of the run.
-///
-/// # Errors
-/// The folder holds a result, or cannot be written.
-pub(super) fn recorder(
-    folder: &Path,
-    machine: &Machine,
-    soft_box: Option<String>,
-) -> Result<Recorder<Serve>, Stop> {
-    Recorder::begin(folder, header(machine, soft_box))
-}
-
-/// Asks the server what it is, again and again for as long as it may take to be ready (`patience`); a signal ends the wait. A question
-/// may take `timeout`.
+/// Asks the server what it is, again and again for as long as it may take to be ready (`patience`); a signal ends the wait.
 pub(super) fn ask(
     base: &BaseUrl,
-    trust: Option<&Trust>,
-    headers: &hyper::HeaderMap,
+    to: &Destination,
     patience: Duration,
-    timeout: Duration,
     interrupt: &Interrupt,
 ) -> Result<Result<Answers, String>, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -179,7 +160,7 @@ pub(super) fn ask(
         };
         let answers = async {
             loop {
-                let answers = target::ask(base, trust, headers, timeout).await;
+                let answers = target::ask(base, to).await;
                 if answers.is_ok() || begun.elapsed() >= patience {
                     return answers;
                 }
@@ -208,12 +189,4 @@ pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
             "the model's id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve it under a shorter name"
         )),
     }
-}
-
-/// The record's header; values of `--header` may be secrets and are left out.
-fn header(machine: &Machine, soft_box: Option<String>) -> Header {
-    let (program, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    let mut header = program::header(program, version, machine, soft_box);
-    without_headers(&mut header.provenance.arguments);
-    header
 }

@@ -14,10 +14,11 @@ use serde_json::Value;
 use super::SOFT_BOX_HEADER;
 use super::args::Args;
 use super::broke::failed;
+use super::budget::Budget;
 use super::connection::Connection;
 use super::intake::{Intake, broken};
 use super::key::authorization;
-use super::slot::head;
+use super::slot::{Destination, head};
 use super::tls::Trust;
 use crate::address::checked;
 
@@ -26,9 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
-
-/// Models that are named at most.
-pub(super) const MODELS: usize = 3;
 
 /// `Server` headers that name a web framework and not an engine.
 const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
@@ -55,17 +53,6 @@ impl BaseUrl {
         format!("{}{path}", self.0.path().trim_end_matches('/'))
     }
 
-    /// What connections to it are secured with; `None` where its address says that they are not.
-    ///
-    /// # Errors
-    /// In words: nothing to check a certificate with.
-    pub(super) fn trust(&self, args: &Args) -> Result<Option<Trust>, String> {
-        let host = self.host().trim_matches(['[', ']']);
-        (self.0.scheme() == "https")
-            .then(|| Trust::of(host, args.ca_file.as_deref(), args.insecure))
-            .transpose()
-    }
-
     fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
@@ -84,11 +71,16 @@ impl std::fmt::Display for BaseUrl {
     }
 }
 
-/// Headers of every request: the host, and what the user asked for.
+/// Where requests go, with the headers of each: the host, and what the user asked for.
 ///
 /// # Errors
-/// In words: a key that is not there or that others can read, or a value that no header can hold.
-pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderValue>, String> {
+/// In words: a key that is not there or that others can read, a value that no header can hold, a host without an address, or nothing
+/// to check a certificate with.
+pub(super) fn destination(
+    args: &Args,
+    base: &BaseUrl,
+    budget: Budget,
+) -> Result<Destination, String> {
     let mut headers = HeaderMap::new();
     let host = HeaderValue::try_from(base.authority())
         .map_err(|_| "--base-url: the host is not one".to_owned())?;
@@ -99,12 +91,22 @@ pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderVal
     for (name, value) in &args.header {
         // A request has one host (RFC 9112, section 3.2).
         if name == HOST {
-            headers.insert(name, value.clone());
-            continue;
+            headers.remove(HOST);
         }
         headers.append(name, value.clone());
     }
-    Ok(headers)
+    let host = base.host().trim_matches(['[', ']']);
+    let trust = (base.0.scheme() == "https")
+        .then(|| Trust::of(host, args.ca_file.as_deref(), args.insecure))
+        .transpose()?;
+    Ok(Destination {
+        addresses: Vec::new(),
+        path: base.path(args.endpoint().into()),
+        headers,
+        trust,
+        timeout: args.timeout,
+        budget,
+    })
 }
 
 /// What a server says of itself.
@@ -126,16 +128,11 @@ pub(super) struct Answers {
 ///
 /// # Errors
 /// In words: no answer at all.
-pub(super) async fn ask(
-    base: &BaseUrl,
-    trust: Option<&Trust>,
-    headers: &HeaderMap<HeaderValue>,
-    timeout: Duration,
-) -> Result<Answers, String> {
-    let patience = PATIENCE.min(timeout);
+pub(super) async fn ask(base: &BaseUrl, to: &Destination) -> Result<Answers, String> {
+    let patience = PATIENCE.min(to.timeout);
     let mut answers = Answers::default();
     let get = async |path: &str, answers: &mut Answers| {
-        let question = get(base, path, trust, headers, answers);
+        let question = get(base, path, to, answers);
         let answer = tokio::time::timeout(patience, question).await;
         let late = |_| format!("{path} took longer than {} s", patience.as_secs_f64());
         answer.map_err(late)?
@@ -143,7 +140,7 @@ pub(super) async fn ask(
     let models = get("/v1/models", &mut answers).await;
     let (status, list) = models.map_err(|why| {
         // Of TLS the reason says what to do.
-        let hint = match trust {
+        let hint = match to.trust {
             Some(_) => "",
             None => "; is the server started, and is this its address?",
         };
@@ -175,15 +172,16 @@ pub(super) async fn ask(
 async fn get(
     base: &BaseUrl,
     path: &str,
-    trust: Option<&Trust>,
-    headers: &HeaderMap<HeaderValue>,
+    to: &Destination,
     answers: &mut Answers,
 ) -> Result<(StatusCode, Value), String> {
     let told = |error: io::Error| error.to_string();
     let addresses = base.0.socket_addrs(|| None).map_err(told)?;
-    let connection = Connection::open(&addresses, trust).await.map_err(told)?;
+    let connection = Connection::open(&addresses, to.trust.as_ref())
+        .await
+        .map_err(told)?;
     answers.address = connection.peer();
-    let request = head(&Method::GET, &base.path(path), headers);
+    let request = head(&Method::GET, &base.path(path), &to.headers);
     let (head, body) = answer(&connection, &request)
         .await
         .map_err(|broke| format!("{path}: {}", broke.seen))?;

@@ -215,7 +215,7 @@ fn number(text: &str) -> Result<Number, String> {
 }
 
 /// The first of these reasons that holds.
-fn refused(reasons: &[(bool, &str)]) -> Result<(), String> {
+pub(super) fn refused(reasons: &[(bool, &str)]) -> Result<(), String> {
     let mut holding = reasons.iter().filter(|(holds, _)| *holds);
     holding
         .next()
