@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use record::JOURNAL_ROOM;
 
-/// Chunks with tokens of one run: 16 bytes each in flight, 8 in the record, and about 20 in its journal.
+/// Chunks with tokens of one run: 32 bytes each in flight, 8 in the record, and about 20 in its journal.
 const MAX_CHUNKS: u64 = 10_000_000;
 
 /// Chunks of a reply for each token that was asked for; one that brings more does not heed the limit.

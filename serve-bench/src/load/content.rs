@@ -29,14 +29,9 @@ pub(super) struct Content {
     error_bytes: usize,
     /// When the first bytes came.
     pub(super) first: Option<Instant>,
-    /// When each chunk with tokens came.
-    tokens: Vec<Instant>,
-    /// Token ids in each of those chunks.
-    ids: PerChunk,
-    /// The server's count at each of those chunks.
-    totals: PerChunk,
-    /// Empty text with a finish reason after which no more tokens came, and the server's count with it.
-    empty_finish: Option<(Instant, Option<u32>)>,
+    chunks: Vec<Chunk>,
+    /// Empty text with a finish reason after which no more tokens came.
+    empty_finish: Option<Chunk>,
     /// The server's count; the last one.
     pub(super) usage: Option<Usage>,
     /// The model that the last chunk with one names.
@@ -62,28 +57,15 @@ enum Form {
     Error,
 }
 
-/// One number for each chunk with tokens, as long as every chunk had one.
-#[derive(Debug)]
-struct PerChunk(Option<Vec<u32>>);
-
-impl Default for PerChunk {
-    fn default() -> Self {
-        Self(Some(Vec::new()))
-    }
-}
-
-impl PerChunk {
-    fn push(&mut self, number: Option<u32>) {
-        match (&mut self.0, number) {
-            (Some(numbers), Some(number)) => numbers.push(number),
-            _ => self.0 = None,
-        }
-    }
-
-    /// The numbers; `None` without any.
-    fn get(&self) -> Option<&[u32]> {
-        self.0.as_deref().filter(|numbers| !numbers.is_empty())
-    }
+/// A chunk with tokens.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    /// When it came.
+    at: Instant,
+    /// Token ids in it.
+    ids: Option<u32>,
+    /// The server's count at it.
+    total: Option<u32>,
 }
 
 /// The chunks with tokens of a whole reply.
@@ -145,7 +127,7 @@ impl Content {
 
     /// Chunks with tokens so far.
     pub(super) fn chunks(&self) -> usize {
-        self.tokens.len()
+        self.chunks.len()
     }
 
     /// Whether the stream said that nothing follows.
@@ -210,33 +192,26 @@ impl Content {
     /// it is one where the server counted one more than other chunks came, or where it counted none and nothing else came. With
     /// more than one token too many, chunks hold several, and it need not hold any.
     pub(super) fn token_chunks(&self) -> TokenChunks {
-        let certain = self.tokens.len();
+        let certain = self.chunks.len();
         let counted = self.usage.and_then(|usage| usage.completion_tokens);
-        let totals = self.totals.get();
-        let last =
-            self.empty_finish
-                .filter(|(_, total)| match (totals.and_then(<[u32]>::last), total) {
-                    (Some(before), Some(total)) => total > before,
-                    _ => counted.map_or(certain == 0, |count| count as usize == certain + 1),
-                });
-        let mut instants = self.tokens.clone();
-        instants.extend(last.map(|(at, _)| at));
-        let by_ids = self.ids.get().map(|ids| ids.iter().sum::<u32>());
-        let ids = self.ids.get().filter(|_| last.is_none());
-        let told = match (ids, last, totals) {
-            (Some(ids), _, _) => Some(ids.to_vec()),
-            (None, Some((_, total)), Some(totals)) => {
-                total.and_then(|total| differences(totals.iter().copied().chain([total])))
-            }
-            (None, None, Some(totals)) => differences(totals.iter().copied()),
-            (None, _, None) => None,
+        let before = every(&self.chunks, |chunk| chunk.total);
+        let before = before.and_then(|totals| totals.last().copied());
+        let is_token = |finish: &Chunk| match before.zip(finish.total) {
+            Some((before, total)) => total > before,
+            None => counted.map_or(certain == 0, |count| count as usize == certain + 1),
         };
+        let last = self.empty_finish.filter(is_token);
+        let chunks: Vec<Chunk> = self.chunks.iter().copied().chain(last).collect();
+        let ids = every(&chunks, |chunk| chunk.ids);
+        let by_ids = ids.as_ref().map(|ids| ids.iter().sum());
+        let totals = || every(&chunks, |chunk| chunk.total);
+        let told = ids.or_else(|| differences(&totals()?));
         // Lists that are always empty tell nothing.
         let told = told.filter(|tokens| tokens.iter().any(|tokens| *tokens > 0));
         TokenChunks {
-            instants,
-            by_ids: by_ids.filter(|sum| *sum > 0 && last.is_none()),
+            by_ids: by_ids.filter(|sum| *sum > 0),
             tokens: told.unwrap_or_default(),
+            instants: chunks.iter().map(|chunk| chunk.at).collect(),
         }
     }
 
@@ -297,15 +272,17 @@ impl Content {
             self.failure = Some(failed(Kind::InStream, words));
             return;
         }
-        let total = seen.usage.and_then(|usage| usage.completion_tokens);
+        let chunk = Chunk {
+            at,
+            ids: seen.token_ids,
+            total: seen.usage.and_then(|usage| usage.completion_tokens),
+        };
         match seen.carries {
             Carries::Tokens => {
-                self.tokens.push(at);
-                self.ids.push(seen.token_ids);
-                self.totals.push(total);
+                self.chunks.push(chunk);
                 self.empty_finish = None;
             }
-            Carries::EmptyFinish => self.empty_finish = Some((at, total)),
+            Carries::EmptyFinish => self.empty_finish = Some(chunk),
             Carries::Nothing => {}
         }
         self.is_complete |= seen.finished;
@@ -346,14 +323,17 @@ fn short(model: Cow<'_, str>) -> String {
     }
 }
 
+/// A number of every chunk; `None` where one has none, or nothing came.
+fn every(chunks: &[Chunk], of: fn(&Chunk) -> Option<u32>) -> Option<Vec<u32>> {
+    let all: Option<Vec<u32>> = chunks.iter().map(of).collect();
+    all.filter(|all| !all.is_empty())
+}
+
 /// What each number adds to the one before, from nothing on; `None` where one is less than the one before.
-fn differences(totals: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
-    let mut before = 0;
-    totals
-        .map(|total| {
-            let more = total.checked_sub(before);
-            before = total;
-            more
-        })
+fn differences(totals: &[u32]) -> Option<Vec<u32>> {
+    let before = [0].iter().chain(totals);
+    let pairs = totals.iter().zip(before);
+    pairs
+        .map(|(total, before)| total.checked_sub(*before))
         .collect()
 }

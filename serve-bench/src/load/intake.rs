@@ -13,7 +13,7 @@ const MAX_REPLY_BYTES: u64 = 1 << 30;
 /// A reply that is coming in.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
-    /// The beginning of the head, where not all of it came at once.
+    /// The beginning of the head, while not all of it is there.
     opening: Vec<u8>,
     under_way: Option<(Head, Body)>,
     /// Bytes of the body so far.
@@ -57,16 +57,6 @@ impl Intake {
         if self.under_way.is_some() {
             return self.body(bytes, part);
         }
-        if self.opening.is_empty() {
-            let used = self.begin(bytes)?;
-            return match used {
-                Some(used) => self.body(&bytes[used..], part),
-                None => {
-                    self.opening.extend_from_slice(bytes);
-                    Ok(None)
-                }
-            };
-        }
         let mut opening = std::mem::take(&mut self.opening);
         opening.extend_from_slice(bytes);
         match self.begin(&opening)? {
@@ -99,11 +89,8 @@ impl Intake {
         let Some((head, used)) = Head::parse(bytes).map_err(not_http)? else {
             return Ok(None);
         };
-        let coding = head.header("content-encoding").map(str::trim);
-        if let Some(coding) =
-            coding.filter(|it| !it.is_empty() && !it.eq_ignore_ascii_case("identity"))
-        {
-            let coding = words(coding);
+        let coding = words(head.header("content-encoding").unwrap_or_default());
+        if !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
             let seen = format!(
                 "the reply is compressed ({coding}), which was not asked for; switch that off in the server or the proxy before it"
             );

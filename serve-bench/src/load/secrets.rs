@@ -25,12 +25,11 @@ pub(super) struct Secrets(Vec<String>);
 impl Secrets {
     /// The sensitive ones of these headers, and what stands under a name such as `api_key` in what every body holds.
     pub(super) fn of(headers: &HeaderMap<HeaderValue>, body: Option<&Map<String, Value>>) -> Self {
-        let mut texts = Vec::new();
-        for value in headers.values().filter(|value| value.is_sensitive()) {
-            texts.push(String::from_utf8_lossy(value.as_bytes()).into_owned());
-        }
-        if let Some(body) = body {
-            of_object(body, &mut texts);
+        let sensitive = headers.values().filter(|value| value.is_sensitive());
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let mut texts: Vec<String> = sensitive.map(text).collect();
+        for (name, value) in body.into_iter().flatten() {
+            of_value(name, value, &mut texts);
         }
         let mut forms = Vec::new();
         for text in &texts {
@@ -93,17 +92,13 @@ pub(crate) fn without_headers(arguments: &mut [String]) {
 }
 
 /// Texts under secret names, however deep.
-fn of_object(object: &Map<String, Value>, texts: &mut Vec<String>) {
-    for (name, value) in object {
-        of_value(value, is_secret(name), texts);
-    }
-}
-
-fn of_value(value: &Value, hidden: bool, texts: &mut Vec<String>) {
+fn of_value(name: &str, value: &Value, texts: &mut Vec<String>) {
     match value {
-        Value::String(text) if hidden => texts.push(text.clone()),
-        Value::Object(inner) => of_object(inner, texts),
-        Value::Array(items) => items.iter().for_each(|item| of_value(item, hidden, texts)),
+        Value::String(text) if is_secret(name) => texts.push(text.clone()),
+        Value::Object(inner) => inner
+            .iter()
+            .for_each(|(name, one)| of_value(name, one, texts)),
+        Value::Array(items) => items.iter().for_each(|one| of_value(name, one, texts)),
         _ => {}
     }
 }
@@ -117,19 +112,15 @@ fn escaped(text: &str) -> [String; 3] {
 
 /// A text as it stands in a URL (RFC 3986, section 2.1), in both spellings of its digits.
 fn percent(text: &str) -> [String; 2] {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let encoded = |digits: fn(u8) -> String| {
-        text.bytes()
-            .map(|byte| match byte {
-                b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-                byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-                byte => digits(byte),
-            })
-            .collect()
+        let letter = |byte| match is_plain(byte) {
+            true => char::from(byte).to_string(),
+            false => digits(byte),
+        };
+        text.bytes().map(letter).collect()
     };
-    [
-        encoded(|byte| format!("%{byte:02X}")),
-        encoded(|byte| format!("%{byte:02x}")),
-    ]
+    [|byte| format!("%{byte:02X}"), |byte| format!("%{byte:02x}")].map(encoded)
 }
 
 /// What of base64 (RFC 4648, sections 4 and 5) a secret alone decides, for each place in a group of three at which it may begin.

@@ -16,7 +16,7 @@ use record::{RequestError, RequestErrorKind as Kind};
 use super::SOFT_BOX_HEADER;
 use super::broke::failed;
 use super::budget::{Budget, TOO_LONG};
-use super::connection::{Connection, Written};
+use super::connection::Connection;
 use super::intake::{End, Intake, broken};
 use super::reply::Reply;
 use super::request::Request;
@@ -173,7 +173,7 @@ impl Slot {
             let ended = match written {
                 Ok(written) => receive(connection, &self.to, request, &mut intake, reply)
                     .await
-                    .map(|end| end.keep && written == Written::All),
+                    .map(|end| end.keep && written),
                 Err(error) => Err(broken(&error)),
             };
             match ended {

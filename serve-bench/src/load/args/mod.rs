@@ -47,21 +47,11 @@ pub(crate) struct Args {
     pub(super) base_url: Option<String>,
 
     /// The server's host, where there is no --base-url.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "HOST",
-        default_value = "127.0.0.1"
-    )]
+    #[arg(long, hide_short_help = true, default_value = "127.0.0.1")]
     pub(super) host: String,
 
     /// The server's port, where there is no --base-url.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "PORT",
-        default_value_t = 8000
-    )]
+    #[arg(long, hide_short_help = true, default_value_t = 8000)]
     pub(super) port: u16,
 
     /// Load the embedded engine on this simulated machine instead.
@@ -107,6 +97,39 @@ pub(crate) struct Args {
     #[arg(long, hide_short_help = true)]
     pub(super) no_stream: bool,
 
+    /// The server's tensor parallel size, for the record.
+    ///
+    /// With --sim the engine's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
+    pub(super) tp: Option<u32>,
+
+    /// Environment variable that holds the API key.
+    ///
+    /// It is sent as a bearer token.
+    #[arg(long, value_name = "NAME")]
+    pub(super) api_key_env: Option<String>,
+
+    /// File that holds the API key instead, one line; it must be a file of one's own with mode 600 or 400.
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "FILE",
+        conflicts_with = "api_key_env"
+    )]
+    pub(super) api_key_file: Option<PathBuf>,
+
+    /// PEM file of the certificates that are trusted at an https:// address, instead of the system's: a CA's, or the server's own.
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub(super) ca_file: Option<PathBuf>,
+
+    /// Do not check the certificate of a server at an https:// address. The result says so.
+    #[arg(long, hide_short_help = true)]
+    pub(super) insecure: bool,
+
+    /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
+    #[arg(long, hide_short_help = true, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
+    pub(super) header: Vec<(HeaderName, HeaderValue)>,
+
     #[command(flatten)]
     pub(super) traffic: Traffic,
 
@@ -119,45 +142,6 @@ pub(crate) struct Args {
     /// Seconds that one request may take, connecting included.
     #[arg(long, help_heading = "Stop", value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
     pub(super) timeout: Duration,
-
-    /// The server's tensor parallel size, for the record.
-    ///
-    /// With --sim the engine's.
-    #[arg(long, help_heading = "Target", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
-    pub(super) tp: Option<u32>,
-
-    /// Environment variable that holds the API key.
-    ///
-    /// It is sent as a bearer token.
-    #[arg(long, help_heading = "Target", value_name = "NAME")]
-    pub(super) api_key_env: Option<String>,
-
-    /// File that holds the API key instead, one line; it must be a file of one's own with mode 600 or 400.
-    #[arg(
-        long,
-        help_heading = "Target",
-        hide_short_help = true,
-        value_name = "FILE",
-        conflicts_with = "api_key_env"
-    )]
-    pub(super) api_key_file: Option<PathBuf>,
-
-    /// PEM file of the certificates that are trusted at an https:// address, instead of the system's: a CA's, or the server's own.
-    #[arg(
-        long,
-        help_heading = "Target",
-        hide_short_help = true,
-        value_name = "FILE"
-    )]
-    pub(super) ca_file: Option<PathBuf>,
-
-    /// Do not check the certificate of a server at an https:// address. The result says so.
-    #[arg(long, help_heading = "Target", hide_short_help = true)]
-    pub(super) insecure: bool,
-
-    /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
-    #[arg(long, help_heading = "Target", hide_short_help = true, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
-    pub(super) header: Vec<(HeaderName, HeaderValue)>,
 
     /// JSON object of further members of every request's body.
     ///
