@@ -111,23 +111,19 @@ impl Beside {
 
     /// Reads for the last time and gives all on the clock of a run that began at `start`; `None` where nothing was asked for.
     pub(crate) fn end(self, start: Instant) -> Option<ServeServer> {
-        let counters = self.counters.map(|begun| match begun {
-            Ok(counters) => counters.end(start),
-            Err(why) => (None, Some(why)),
-        });
-        let monitor = self.monitor;
-        let machine = monitor.map(|started| started.and_then(|monitor| monitor.end(start)));
-        if counters.is_none() && machine.is_none() {
-            return None;
-        }
-        let (counters, no_counters) = counters.unwrap_or_default();
-        let machine = machine.transpose();
-        Some(ServeServer {
+        let (counters, no_counters) = match self.counters {
+            Some(Ok(counters)) => counters.end(start),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
+        let machine = self.monitor.map(|started| started?.end(start)).transpose();
+        let server = ServeServer {
             counters,
             no_counters,
             no_machine: machine.as_ref().err().cloned(),
             machine: machine.ok().flatten(),
-        })
+        };
+        (server != ServeServer::default()).then_some(server)
     }
 }
 

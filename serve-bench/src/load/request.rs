@@ -38,15 +38,13 @@ pub(super) struct Request {
 pub(super) struct Bodies {
     /// Warm-up requests.
     pub(super) warmups: Vec<Request>,
-    /// Measured requests; a run that needs more begins anew.
+    /// Measured requests.
     pub(super) measured: Vec<Request>,
 }
 
-impl Bodies {
-    /// A measured request by its number.
-    pub(super) fn measured(&self, number: u32) -> &Request {
-        &self.measured[number as usize % self.measured.len()]
-    }
+/// The request with a number; a run that needs more begins anew.
+pub(super) fn of(requests: &[Request], number: u32) -> &Request {
+    &requests[number as usize % requests.len()]
 }
 
 /// Makes the bodies of so many measured requests; without an exact number fewer, where they would be large.

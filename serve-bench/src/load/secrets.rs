@@ -3,6 +3,8 @@
 //! Known are the text itself, the words in it, their percent-encoding, and base64 of them wherever they stand in what was encoded. A
 //! server that changes a secret in another way is not seen through.
 
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD as STANDARD, BASE64_URL_SAFE as URL_SAFE};
 use hyper::header::{HeaderMap, HeaderValue};
 use record::is_secret;
 use serde_json::{Map, Value};
@@ -125,28 +127,15 @@ fn percent(text: &str) -> [String; 2] {
 
 /// What of base64 (RFC 4648, sections 4 and 5) a secret alone decides, for each place in a group of three at which it may begin.
 fn base64(secret: &[u8]) -> Vec<String> {
-    let alphabet = |last: [u8; 2]| {
-        (b'A'..=b'Z')
-            .chain(b'a'..=b'z')
-            .chain(b'0'..=b'9')
-            .chain(last)
-    };
-    let mut forms = Vec::new();
-    for letters in [alphabet(*b"+/"), alphabet(*b"-_")] {
-        let letters: Vec<char> = letters.map(char::from).collect();
-        for before in 0..3_usize {
-            // Bits 6n to 6n + 5 of these bytes are letter n.
-            let bytes = [&vec![0; before][..], secret, &[0]].concat();
+    let forms = [STANDARD, URL_SAFE].into_iter().flat_map(|alphabet| {
+        (0..3).map(move |before| {
+            let text = alphabet.encode([&vec![0; before][..], secret].concat());
+            // Letter n is bits 6n to 6n + 5.
             let ends = (before + secret.len()) * 8 / 6;
-            let letter = |n: usize| {
-                let (byte, bit) = (n * 6 / 8, n * 6 % 8);
-                let pair = u16::from_be_bytes([bytes[byte], bytes[byte + 1]]);
-                letters[usize::from(pair >> (10 - bit)) & 63]
-            };
-            forms.push(((before * 8).div_ceil(6)..ends).map(letter).collect());
-        }
-    }
-    forms
+            text[(before * 8).div_ceil(6)..ends].to_owned()
+        })
+    });
+    forms.collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! `TIMESTAMP,ContextTokens,GeneratedTokens`, the first such as `2023-11-16 18:15:46.6805900`).
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Deserialize;
 
@@ -89,30 +89,14 @@ fn parse(text: &str, speed: f64) -> Result<Vec<Entry>, String> {
 fn azure(line: &str) -> Option<Line> {
     let mut fields = line.split(',').map(str::trim);
     let (instant, input, output) = (fields.next()?, fields.next()?, fields.next()?);
-    let (date, time) = instant.split_once([' ', 'T'])?;
-    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
     // A zone at the end is the same one in every line.
-    let time = time.trim_end_matches('Z').split('+').next()?;
-    let mut time = time.split(':').map(|part| part.parse::<f64>().ok());
-    let (hours, minutes, seconds) = (time.next()??, time.next()??, time.next()??);
-    #[expect(clippy::cast_precision_loss, reason = "days since 1970")]
-    let days = days(year, month, day) as f64;
+    let at = humantime::parse_rfc3339_weak(instant.split('+').next()?).ok()?;
     Some(Line {
-        timestamp: (days * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds) * 1e3,
+        timestamp: at.duration_since(UNIX_EPOCH).ok()?.as_secs_f64() * 1e3,
         input_length: input.parse().ok()?,
         output_length: output.parse().ok()?,
         hash_ids: Vec::new(),
     })
-}
-
-/// Days since 1970 (Howard Hinnant, "chrono-compatible low-level date algorithms").
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 impl Entry {
@@ -159,9 +143,6 @@ mod tests {
         let entries = parse(text, 1.0).unwrap();
         assert_eq!(entries[1].at, Duration::from_millis(1500));
         assert_eq!((entries[1].input, entries[1].output), (396, 109));
-        assert_eq!(days(1970, 1, 1), 0);
-        // 30 years with 7 leap days, and 31 + 29 days.
-        assert_eq!(days(2000, 3, 1), 30 * 365 + 7 + 60);
         for wrong in ["", "a,b,c", "{\"timestamp\": 1}", "2023-11-16 1:2:3,0,5"] {
             assert!(parse(wrong, 1.0).is_err(), "{wrong}");
         }

@@ -23,7 +23,7 @@ use tokio::task::spawn_local;
 pub(super) use self::schedule::schedule;
 use super::own::{CpuTime, Own};
 use super::reply::Reply;
-use super::request::{Bodies, Request};
+use super::request::Bodies;
 use super::slot::{Destination, Slot};
 use crate::open_files::raise_open_files;
 
@@ -170,7 +170,9 @@ async fn phases(
     // As many as warm-up requests can use.
     let resting = slots.split_off(slots.len().min(bodies.warmups.len()));
     let warming = prepare(slots).await;
-    let mut slots = closed::warm_up(warming, bodies.warmups.clone(), tell).await;
+    let count = u32::try_from(bodies.warmups.len()).unwrap_or(u32::MAX);
+    let warmups = (bodies.warmups.into(), count);
+    let mut slots = closed::ask_all(warming, warmups, None, tell, Told::Warmup).await;
     slots.extend(resting);
     // That nobody listens any more is seen by `stop`.
     drop(tell.send(Told::WarmedUp));
@@ -179,7 +181,6 @@ async fn phases(
     }
     let slots = prepare(slots).await;
     to.budget.renew();
-    let bodies = Rc::new(bodies);
     let (cpu, still_before) = (CpuTime::of_this_thread(), still.get());
     let start = Instant::now();
     drop(tell.send(Told::Began(start)));
@@ -188,7 +189,8 @@ async fn phases(
             requests, duration, ..
         } => {
             let until = duration.map(|duration| start + duration);
-            closed::ask_all(slots, bodies, requests, until, tell).await;
+            let requests = (bodies.measured.into(), requests);
+            closed::ask_all(slots, requests, until, tell, Told::Reply).await;
             None
         }
         Pace::Open {
@@ -196,7 +198,7 @@ async fn phases(
             limit,
             is_paced,
         } => {
-            let pool = open::Pool::new(to, slots, limit, bodies, tell);
+            let pool = open::Pool::new(to, slots, limit, bodies.measured, tell);
             let backlog = open::send_all(pool, start, &instants).await;
             is_paced.then_some(backlog)
         }
@@ -227,6 +229,3 @@ async fn join(tasks: Vec<tokio::task::JoinHandle<Slot>>) -> Vec<Slot> {
     }
     slots
 }
-
-/// A request and its number as it is recorded.
-type Numbered = (u32, Request);
