@@ -2,7 +2,7 @@
 //!
 //! A client that is short of CPU reports its own delay as the server's: TTFT too high, TPOT too low, and nothing else shows it.
 
-use record::{Serve, ServeClient, Stamps};
+use record::{Serve, ServeClient, ServeLoad, Stamps};
 use stats::distribution;
 
 use super::dispatch::Sent;
@@ -59,36 +59,29 @@ pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally) -> ServeClient 
         reconnects: tally.reconnects,
         invalid: Vec::new(),
     };
-    client.invalid = [
-        busy(serve, &client),
-        starved(serve, &client),
-        stood_still(serve, sent),
-        late(serve, &client),
-    ]
-    .into_iter()
-    .flatten()
-    .map(str::to_owned)
-    .collect();
-    client
-}
-
-/// Whether the measured part is long enough to judge what the thread took of it.
-fn is_long(serve: &Serve) -> bool {
-    let summary = serve.summary.as_ref();
-    summary.is_some_and(|summary| summary.duration_s >= SHORTEST_S)
-}
-
-fn busy(serve: &Serve, client: &ServeClient) -> Option<&'static str> {
-    let is_busy = client.busy.is_some_and(|busy| busy > SATURATED);
-    (is_busy && is_long(serve)).then_some("client-busy")
-}
-
-fn starved(serve: &Serve, client: &ServeClient) -> Option<&'static str> {
-    let is_starved = client.starved.is_some_and(|starved| starved > STARVED);
+    let duration_s = serve.summary.as_ref().map_or(0.0, |of| of.duration_s);
+    let is_above =
+        |part: Option<f64>, most| duration_s >= SHORTEST_S && part.is_some_and(|part| part > most);
     // What the kernel stamped came in when it says, however long the thread waited to read it.
-    let is_stamped = client.kernel_stamped.is_some_and(|part| part >= STAMPED);
-    let is_told = is_stamped && together(serve).is_none_or(|together| together <= TOGETHER);
-    (is_starved && is_long(serve) && !is_told).then_some("client-starved")
+    let is_told = client.kernel_stamped.is_some_and(|part| part >= STAMPED)
+        && together(serve).is_none_or(|together| together <= TOGETHER);
+    // A thread that does not run reads nothing and sends nothing, and the server waits for it.
+    let still_s = sent.stood_still.as_secs_f64();
+    let reasons = [
+        ("client-busy", is_above(client.busy, SATURATED)),
+        (
+            "client-starved",
+            is_above(client.starved, STARVED) && !is_told,
+        ),
+        (
+            "client-stalled",
+            duration_s > 0.0 && still_s > STILL_S.max(duration_s * STILL),
+        ),
+        ("client-late", is_late(serve, &client)),
+    ];
+    let reasons = reasons.into_iter().filter(|(_, holds)| *holds);
+    client.invalid = reasons.map(|(code, _)| code.to_owned()).collect();
+    client
 }
 
 /// Part of the chunks behind the first that came in one read with the one before.
@@ -103,31 +96,28 @@ fn together(serve: &Serve) -> Option<f64> {
     (gaps > 0).then(|| none as f64 / gaps as f64)
 }
 
-/// A thread that does not run reads nothing and sends nothing, and the server waits for it.
-fn stood_still(serve: &Serve, sent: &Sent) -> Option<&'static str> {
-    let limit_s = STILL_S.max(serve.summary.as_ref()?.duration_s * STILL);
-    (sent.stood_still.as_secs_f64() > limit_s).then_some("client-stalled")
-}
-
 /// Only of a rate: in a closed loop, and where all leave at once, a late request is a load a little lower, not a wrong time.
-fn late(serve: &Serve, client: &ServeClient) -> Option<&'static str> {
-    serve.load.as_ref()?.arrivals.rate()?;
-    let lags = client.send_lag_ms.as_ref()?;
-    let latest = match lags.n {
-        FOR_P99.. => lags.p99?,
-        FOR_P90.. => lags.p90?,
-        _ => lags.max,
+fn is_late(serve: &Serve, client: &ServeClient) -> bool {
+    let is_paced = |load: &ServeLoad| load.arrivals.rate().is_some();
+    let Some(lags) = &client.send_lag_ms else {
+        return false;
     };
-    let ttft = serve.summary.as_ref()?.ttft_ms.as_ref();
+    let latest = match lags.n {
+        FOR_P99.. => lags.p99,
+        FOR_P90.. => lags.p90,
+        _ => Some(lags.max),
+    };
+    let summary = serve.summary.as_ref();
+    let ttft = summary.and_then(|summary| summary.ttft_ms.as_ref());
     let limit = LATE_MS.max(ttft.map_or(0.0, |ttft| ttft.median * LATE));
-    (latest > limit).then_some("client-late")
+    serve.load.as_ref().is_some_and(is_paced) && latest.is_some_and(|latest| latest > limit)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use record::{Arrivals, ServeLoad, ServeRequest, ServeSummary};
+    use record::{Arrivals, ServeRequest, ServeSummary};
 
     use super::super::own::Own;
     use super::*;

@@ -22,7 +22,7 @@ use super::budget::{self, Budget};
 use super::client;
 use super::dispatch::{self, Sent, Told, Work};
 use super::findings::findings;
-use super::heard::{Heard, KEPT, failures, next, refusal};
+use super::heard::{Heard, KEPT, failures, next};
 use super::progress::LoadProgress;
 use super::read::read;
 use super::reply::Reply;
@@ -269,12 +269,12 @@ impl Session<'_> {
                     });
                 }
                 Told::WarmedUp => {
-                    let failed = failures(&warmups);
-                    if let Some(reason) = refusal(&warmups) {
-                        return Ok(Heard::Refused(reason));
-                    }
-                    if !failed.is_empty() {
-                        self.found(ServeFinding::WarmupFailed { detail: failed })?;
+                    let detail = failures(&warmups);
+                    if !detail.is_empty() {
+                        if warmups.iter().all(|one| one.error.is_some()) {
+                            return Ok(Heard::Refused(detail));
+                        }
+                        self.found(ServeFinding::WarmupFailed { detail })?;
                     }
                     self.beside.begin(|| self.interrupt.signal().is_some());
                     // That the load has ended meanwhile shows in the channel.
