@@ -25,8 +25,8 @@ pub(super) struct Content {
     reader: Reader,
     /// The body's beginning, until an event came; all of it where it is not a stream.
     kept: Vec<u8>,
-    /// Bytes of an error's body.
-    error_bytes: usize,
+    /// Bytes of a body that is no stream.
+    whole_bytes: usize,
     /// When the first bytes came.
     pub(super) first: Option<Instant>,
     chunks: Vec<Chunk>,
@@ -101,27 +101,20 @@ impl Content {
                 Some(_) => Form::Stream { events: false },
             };
         }
-        match self.form {
-            Form::Error => {
-                self.keep(bytes, ERROR_BYTES);
-                self.error_bytes += bytes.len();
-                if self.error_bytes > MAX_LINE_BYTES {
-                    return too_large("the body of the error is larger than 16 MiB");
-                }
-                Ok(())
-            }
-            Form::Object if self.kept.len() + bytes.len() > MAX_LINE_BYTES => {
-                too_large("the reply is one object of more than 16 MiB")
-            }
-            Form::Object => {
-                self.keep(bytes, MAX_LINE_BYTES);
-                Ok(())
-            }
-            Form::Unknown | Form::Stream { events: false } => {
-                self.keep(bytes, OPENING_BYTES);
-                self.events(bytes, at)
-            }
-            Form::Stream { events: true } => self.events(bytes, at),
+        let (limit, whole) = match self.form {
+            Form::Error => (ERROR_BYTES, Some("the body of the error")),
+            Form::Object => (MAX_LINE_BYTES, Some("the reply is one object and")),
+            Form::Unknown | Form::Stream { events: false } => (OPENING_BYTES, None),
+            Form::Stream { events: true } => (0, None),
+        };
+        self.keep(bytes, limit);
+        let Some(whole) = whole else {
+            return self.events(bytes, at);
+        };
+        self.whole_bytes += bytes.len();
+        match self.whole_bytes > MAX_LINE_BYTES {
+            true => Err(too_large(whole)),
+            false => Ok(()),
         }
     }
 
@@ -228,7 +221,7 @@ impl Content {
             match reader.next(&mut rest) {
                 Ok(Some(event)) => self.event(event, at),
                 Ok(None) => break,
-                Err(LineTooLong) => return too_large("one line or event is longer than 16 MiB"),
+                Err(LineTooLong) => return Err(too_large("one line or event")),
             }
         }
         self.reader = reader;
@@ -311,8 +304,8 @@ impl Content {
     }
 }
 
-fn too_large(what: &str) -> Result<(), RequestError> {
-    Err(failed(Kind::Garbled, what))
+fn too_large(what: &str) -> RequestError {
+    failed(Kind::Garbled, format!("{what} is longer than 16 MiB"))
 }
 
 /// The name of a model; one that is longer than any that is asked for is cut.

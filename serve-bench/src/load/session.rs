@@ -236,13 +236,13 @@ impl Session<'_> {
             .map(|limit| format!(" with {limit} in flight"));
         let limit = limit.unwrap_or_default();
         let asked = self.args.traffic.asked();
-        let until = match (asked, load.duration_s) {
-            (None, Some(seconds)) => format!("for {seconds} s"),
-            (Some(_), Some(seconds)) => format!("{} or for {seconds} s", load.requests),
-            (_, None) => load.requests.to_string(),
-        };
+        let count = asked.map_or("as many".to_owned(), |_| load.requests.to_string());
+        let time = load
+            .duration_s
+            .map(|seconds| format!(" within {seconds} s"));
+        let time = time.unwrap_or_default();
         (self.say)(&format!(
-            "{} requests to warm up, then {until}{limit}",
+            "{} requests to warm up, then {count}{time}{limit}",
             load.warmups
         ));
         let total = asked.map_or(0, |_| load.requests as usize);

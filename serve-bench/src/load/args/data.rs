@@ -26,19 +26,19 @@ pub(in crate::load) struct DataArgs {
     /// Prompt tokens of each request, whatever the data.
     ///
     /// The server's own count is what is recorded.
-    #[arg(long, alias = "input-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "input-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) input_len: Option<u32>,
 
     /// Output tokens of each request, whatever the data.
-    #[arg(long, alias = "output-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "output-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) output_len: Option<u32>,
 
     /// random: prompt tokens, those of --random-prefix-len not counted [default: 1024].
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) random_input_len: Option<u32>,
 
     /// random: output tokens [default: 128].
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) random_output_len: Option<u32>,
 
     /// random: part by which lengths vary, 0 to 1.
@@ -60,7 +60,7 @@ pub(in crate::load) struct DataArgs {
     pub(in crate::load) custom_output_len: Option<u32>,
 
     /// random-ids: token ids are drawn below this number.
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(in crate::load) vocab: u32,
 
     /// sharegpt: ask every turn of a conversation, one after the other, with what was said before.
@@ -88,7 +88,7 @@ pub(in crate::load) struct DataArgs {
     /// Seed of prompts and arrivals; repeats them [default: another each run].
     ///
     /// The same seed gives the same requests at the same instants, which a server's cache may hold.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N")]
     pub(in crate::load) seed: Option<u64>,
 
     /// Tell the server to go on to the output length; the default for random prompts.

@@ -38,7 +38,7 @@ or a journal of 240 MiB.";
 /// What to ask a server for, and where the result goes. Flags are spelled like those of `vllm bench serve`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(after_long_help = MORE)]
-#[command(next_help_heading = "Target")]
+#[command(next_help_heading = "Target", allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// The server, such as http://127.0.0.1:8000 or an https:// address.
     ///
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     /// The server's tensor parallel size, for the record.
     ///
     /// With --sim the engine's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) tp: Option<u32>,
 
     /// Environment variable that holds the API key.
@@ -140,7 +140,7 @@ pub(crate) struct Args {
     pub(super) sampling: Sampling,
 
     /// Seconds that one request may take, connecting included.
-    #[arg(long, help_heading = "Stop", value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
+    #[arg(long, help_heading = "Stop", value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds)]
     pub(super) timeout: Duration,
 
     /// JSON object of further members of every request's body.
@@ -167,21 +167,16 @@ pub(super) struct Sampling {
     #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
     top_p: Option<Number>,
     /// Top-k sampling.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "N",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     top_k: Option<i64>,
     /// Min-p sampling.
     #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
     min_p: Option<Number>,
     /// Frequency penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = number)]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
     frequency_penalty: Option<Number>,
     /// Presence penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = number)]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
     presence_penalty: Option<Number>,
     /// Repetition penalty.
     #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]

@@ -15,7 +15,7 @@ const REQUESTS: u32 = 1000;
 #[command(next_help_heading = "Load")]
 pub(in crate::load) struct Traffic {
     /// Measured requests [default: 1000; with --duration as many as fit].
-    #[arg(long, alias = "requests", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "requests", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     num_prompts: Option<u32>,
 
     /// Send no request after this time; those in flight are waited for.
@@ -26,26 +26,26 @@ pub(in crate::load) struct Traffic {
     ///
     /// Without --request-rate each that ends is followed by the next (a closed loop); with it, what comes above the limit waits in the
     /// client, and that wait is reported as queue time. Without both, all are sent at once.
-    #[arg(long, visible_alias = "concurrency", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16_384), allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "concurrency", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16_384))]
     pub(in crate::load) max_concurrency: Option<u32>,
 
     /// Requests before the measured part [default: --max-concurrency, or 1].
     ///
     /// They are in no number.
-    #[arg(long, alias = "warmups", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "warmups", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     num_warmups: Option<u32>,
 
     /// Requests per second, or inf.
     ///
     /// Gaps are stretched so that the last request comes after exactly --num-prompts / rate, as vLLM's client does; not with --duration
     /// alone.
-    #[arg(long, value_name = "RATE", default_value = "inf", value_parser = rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", default_value = "inf", value_parser = rate)]
     request_rate: f64,
 
     /// Shape of the gaps: 1 Poisson, inf constant.
     ///
     /// Below 1 it comes in bursts, above more evenly (gamma).
-    #[arg(long, value_name = "SHAPE", default_value = "1", value_parser = rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHAPE", default_value = "1", value_parser = rate)]
     burstiness: f64,
 
     /// Go from one rate to another over the run.
@@ -53,11 +53,11 @@ pub(in crate::load) struct Traffic {
     ramp_up_strategy: Option<Strategy>,
 
     /// Requests per second at the beginning of a ramp.
-    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate, allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate)]
     ramp_up_start_rps: Option<f64>,
 
     /// Requests per second at the end of a ramp.
-    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate, allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate)]
     ramp_up_end_rps: Option<f64>,
 
     /// Limits of a request in the goodput, ms, such as ttft:500 tpot:50.
