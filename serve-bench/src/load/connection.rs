@@ -33,7 +33,6 @@ const NOT_TLS: &str = "TLS was not agreed on, does it answer http:// and not htt
 /// A connection.
 pub(super) struct Connection {
     stream: TcpStream,
-    peer: Option<SocketAddr>,
     /// Whether the socket took the wish for time stamps.
     stamping: bool,
     /// Of a server at an `https://` address.
@@ -53,11 +52,9 @@ impl Connection {
         let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
         let stamping = setsockopt(&stream, sockopt::Timestamping, &flags).is_ok();
-        let peer = stream.peer_addr().ok();
         let begun = trust.map(Filter::begin).transpose()?;
         let connection = Self {
             stream,
-            peer,
             stamping,
             tls: begun.map(|tls| Box::new(RefCell::new(tls))),
         };
@@ -96,7 +93,7 @@ impl Connection {
 
     /// The address at the other end.
     pub(super) fn peer(&self) -> Option<SocketAddr> {
-        self.peer
+        self.stream.peer_addr().ok()
     }
 
     /// Whether a request can be sent on it now, as far as is known here; the server may close it just then.

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode};
 use openai::words;
 use record::{RequestError, RequestErrorKind as Kind};
@@ -37,8 +37,8 @@ const BEHIND_END: Duration = Duration::from_secs(2);
 pub(super) struct Destination {
     /// Addresses to connect to.
     pub(super) addresses: Vec<SocketAddr>,
-    /// Path of the endpoint.
-    pub(super) path: String,
+    /// What every request for tokens begins with, but for the length of its body.
+    pub(super) head: Vec<u8>,
     /// Headers of every request, `Host` among them.
     pub(super) headers: HeaderMap<HeaderValue>,
     /// What connections are secured with, if they are.
@@ -47,18 +47,6 @@ pub(super) struct Destination {
     pub(super) timeout: Duration,
     /// What the run may still take in.
     pub(super) budget: Budget,
-}
-
-impl Destination {
-    /// The head of a request but for the length of its body.
-    fn head(&self) -> Vec<u8> {
-        let mut headers = self.headers.clone();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.remove(CONTENT_LENGTH);
-        let mut head = head(&Method::POST, &self.path, &headers);
-        head.extend_from_slice(b"content-length: ");
-        head
-    }
 }
 
 /// The head of a request but for its last line end.
@@ -76,8 +64,6 @@ pub(super) fn head(method: &Method, path: &str, headers: &HeaderMap<HeaderValue>
 /// One place for requests.
 pub(super) struct Slot {
     to: Rc<Destination>,
-    /// What every request begins with.
-    head: Vec<u8>,
     connection: Option<Connection>,
     /// Whether a reply was read over that connection.
     used: bool,
@@ -95,7 +81,6 @@ impl Slot {
     /// A place without a connection.
     pub(super) fn new(to: Rc<Destination>) -> Self {
         Self {
-            head: to.head(),
             to,
             connection: None,
             used: false,
@@ -164,7 +149,7 @@ impl Slot {
             let Some(connection) = &self.connection else {
                 return Err(failed(Kind::CutShort, "the connection was lost"));
             };
-            let parts = [&self.head[..], length.as_bytes(), &request.body];
+            let parts = [&self.to.head[..], length.as_bytes(), &request.body];
             let mut intake = Intake::default();
             let mut sent = reply.sent;
             let written = connection.send(parts, &mut sent).await;
@@ -308,7 +293,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = Destination {
             addresses: vec![listener.local_addr().unwrap()],
-            path: "/".to_owned(),
+            head: Vec::new(),
             headers: HeaderMap::new(),
             trust: None,
             timeout: Duration::from_secs(60),

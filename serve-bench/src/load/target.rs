@@ -4,7 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, SERVER};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, SERVER,
+};
 use hyper::{Method, StatusCode};
 use openai::{Head, words};
 use record::{RequestError, RequestErrorKind as Kind};
@@ -95,13 +97,19 @@ pub(super) fn destination(
         }
         headers.append(name, value.clone());
     }
+    let mut with_body = headers.clone();
+    with_body.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    with_body.remove(CONTENT_LENGTH);
+    let path = base.path(args.endpoint().into());
+    let mut head = head(&Method::POST, &path, &with_body);
+    head.extend_from_slice(b"content-length: ");
     let host = base.host().trim_matches(['[', ']']);
     let trust = (base.0.scheme() == "https")
         .then(|| Trust::of(host, args.ca_file.as_deref(), args.insecure))
         .transpose()?;
     Ok(Destination {
         addresses: Vec::new(),
-        path: base.path(args.endpoint().into()),
+        head,
         headers,
         trust,
         timeout: args.timeout,
