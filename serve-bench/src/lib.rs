@@ -2,6 +2,7 @@
 //! is done in one module a command.
 
 mod ablate;
+mod address;
 mod beside;
 mod cli;
 mod compare;

@@ -100,15 +100,17 @@ fn watch(
     let mut due = Instant::now();
     let mut is_last = false;
     loop {
-        let mut ended = None;
-        match ask() {
+        let ended = match ask() {
             Ok((reading, engine)) => {
                 engine.clone_into(&mut counters.engine);
                 counters.readings.push(reading);
+                None
             }
-            Err(None) => counters.missed += 1,
-            Err(why) => ended = why,
-        }
+            Err(why) => {
+                counters.missed += u32::from(why.is_none());
+                why
+            }
+        };
         // Nobody waits for a later one.
         let _ = done.send(());
         if is_last || ended.is_some() {

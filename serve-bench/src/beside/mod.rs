@@ -15,6 +15,7 @@ use reqwest::Url;
 
 use self::counters::Counters;
 use self::monitor::Monitor;
+use crate::address::checked;
 
 pub(crate) use self::judge::{judge, others_prompts};
 
@@ -76,7 +77,10 @@ impl Beside {
         let mut beside = Self::default();
         if !args.no_metrics {
             let own = || format!("{base_url}/metrics");
-            let url = checked(&args.metrics_url.clone().unwrap_or_else(own))?;
+            let url = checked(
+                "--metrics-url",
+                &args.metrics_url.clone().unwrap_or_else(own),
+            )?;
             let headers = headers_for(&url, base_url, headers);
             beside.address = Some((url, headers));
         }
@@ -107,41 +111,20 @@ impl Beside {
 
     /// Reads for the last time and gives all on the clock of a run that began at `start`; `None` where nothing was asked for.
     pub(crate) fn end(self, start: Instant) -> Option<ServeServer> {
-        let counters = self.counters.map(|begun| match begun {
-            Ok(counters) => counters.end(start),
-            Err(why) => (None, Some(why)),
-        });
-        let monitor = self.monitor;
-        let machine = monitor.map(|started| started.and_then(|monitor| monitor.end(start)));
-        if counters.is_none() && machine.is_none() {
-            return None;
-        }
-        let (counters, no_counters) = counters.unwrap_or_default();
-        let machine = machine.transpose();
-        Some(ServeServer {
+        let (counters, no_counters) = match self.counters {
+            Some(Ok(counters)) => counters.end(start),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
+        let machine = self.monitor.map(|started| started?.end(start)).transpose();
+        let server = ServeServer {
             counters,
             no_counters,
             no_machine: machine.as_ref().err().cloned(),
             machine: machine.ok().flatten(),
-        })
+        };
+        (server != ServeServer::default()).then_some(server)
     }
-}
-
-/// A URL without what must not be recorded.
-fn checked(url: &str) -> Result<Url, String> {
-    let looks = "--metrics-url looks like http://127.0.0.1:8000/metrics";
-    // The text is not repeated: it may hold a password.
-    let url: Url = url.parse().map_err(|error| format!("{looks} ({error})"))?;
-    if !url.has_host() || !matches!(url.scheme(), "http" | "https") {
-        return Err(looks.to_owned());
-    }
-    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(
-            "--metrics-url holds credentials or a query, which would be recorded; leave them out"
-                .to_owned(),
-        );
-    }
-    Ok(url)
 }
 
 /// Headers for an address of counters: those of the load where it is the same host and port and no less hidden on the way, else none,
@@ -187,9 +170,9 @@ mod tests {
             "canary",
             "ftp://box/",
         ] {
-            let refused = checked(url).unwrap_err();
+            let refused = checked("--url", url).unwrap_err();
             assert!(!refused.contains("canary"), "{refused}");
         }
-        assert!(checked("http://box:1/metrics").is_ok());
+        assert!(checked("--url", "http://box:1/metrics").is_ok());
     }
 }

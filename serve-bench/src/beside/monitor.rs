@@ -150,9 +150,9 @@ fn of_server(address: Option<SocketAddr>) -> Result<(Vec<u32>, String), String> 
 
 /// Processes and all below them, each once.
 fn with_those_below(pids: &[u32]) -> Vec<u32> {
-    let mut seen = BTreeSet::new();
     let all = pids.iter().flat_map(|pid| runner::processes::tree(*pid));
-    all.filter(|pid| seen.insert(*pid)).take(MOST).collect()
+    let all: BTreeSet<u32> = all.collect();
+    all.into_iter().take(MOST).collect()
 }
 
 /// The processes that hold a listening socket on a port, ascending.

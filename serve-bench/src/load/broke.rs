@@ -1,22 +1,9 @@
-//! Why an exchange broke.
+//! Why an exchange broke, or its content is no reply.
 
-use std::time::Duration;
+use record::{RequestError, RequestErrorKind};
 
-/// What broke an exchange below the level of its content.
-#[derive(Debug)]
-pub(super) enum Broke {
-    /// Nothing listens there.
-    Refused(String),
-    /// No connection could be made for another reason.
-    Connect(String),
-    /// It took longer than this.
-    TimedOut(Duration),
-    /// The connection ended.
-    Cut(String),
-    /// What came was not HTTP.
-    NotHttp(String),
-    /// More came than any reply can be; what is larger than what.
-    TooLarge(&'static str),
-    /// More chunks with tokens came than these.
-    TooLong(usize),
+/// A failure of this kind, with what was seen of it.
+pub(super) fn failed(kind: RequestErrorKind, seen: impl Into<String>) -> RequestError {
+    let seen = seen.into();
+    RequestError { kind, seen }
 }

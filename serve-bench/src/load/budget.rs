@@ -6,11 +6,11 @@ use std::cell::Cell;
 
 use record::JOURNAL_ROOM;
 
-/// Chunks with tokens of one run: 16 bytes each in flight, 8 in the record, and about 20 in its journal.
+/// Chunks with tokens of one run: 32 bytes each in flight, 8 in the record, and about 20 in its journal.
 const MAX_CHUNKS: u64 = 10_000_000;
 
 /// Chunks of a reply for each token that was asked for; one that brings more does not heed the limit.
-const TOO_LONG: usize = 4;
+pub(super) const TOO_LONG: usize = 4;
 
 /// Bytes of a journal for one chunk: its instant and its tokens.
 const CHUNK_BYTES: u64 = 22;
@@ -59,11 +59,6 @@ impl Budget {
 /// Whether so many tokens are more than a run takes in.
 pub(super) fn is_too_much(tokens: u64) -> bool {
     tokens > MAX_CHUNKS
-}
-
-/// Chunks of a reply at most, where so many tokens were asked for; `None` where nobody knows how many.
-pub(super) fn most_chunks(tokens: Option<u32>) -> Option<usize> {
-    Some((tokens? as usize).saturating_mul(TOO_LONG))
 }
 
 /// Refuses requests whose replies no record holds, as far as they are known beforehand.

@@ -2,13 +2,10 @@
 //!
 //! A client that is short of CPU reports its own delay as the server's: TTFT too high, TPOT too low, and nothing else shows it.
 
-use std::time::Instant;
-
-use record::{Serve, ServeClient, Stamps};
+use record::{Serve, ServeClient, ServeLoad, Stamps};
 use stats::distribution;
 
 use super::dispatch::Sent;
-use super::reply::Reply;
 use super::tally::Tally;
 
 /// A thread above this part of a CPU is taken as saturated: queueing before it grows without limit towards 1.
@@ -43,69 +40,48 @@ const LATE_MS: f64 = 10.0;
 /// Lateness of sending at a rate relative to the median TTFT, above which the load is not the one that was asked for.
 const LATE: f64 = 0.05;
 
-/// From the instant at which each request could be sent to its first byte.
-#[derive(Debug, Default)]
-pub(super) struct SendLags(Vec<f64>);
-
-impl SendLags {
-    /// Adds a request: late by its schedule, or by the place that it waited for, whichever came last.
-    pub(super) fn add(&mut self, reply: &Reply) {
-        let since = |then: Instant| reply.sent.saturating_duration_since(then);
-        let lag = match (reply.intended.map(since), reply.turnaround) {
-            (Some(late), Some(turnaround)) => Some(late.min(turnaround)),
-            (Some(late), None) => Some(late),
-            (None, turnaround) => turnaround,
-        };
-        self.0.extend(lag.map(|lag| lag.as_secs_f64() * 1e3));
-    }
-}
-
 /// The figures of a run that went to its end, its summary being made.
-pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally, lags: &SendLags) -> ServeClient {
-    let stamps = tally.stamps();
+pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally) -> ServeClient {
+    let lags = &tally.read_lags_ns;
+    let is_stamped = !lags.is_empty();
+    let read_lags_ms: Vec<f64> = lags.iter().map(|ns| f64::from(*ns) / 1e6).collect();
     let mut client = ServeClient {
-        stamps,
-        kernel_stamped: (stamps == Stamps::AtReceipt)
-            .then(|| tally.kernel_stamped())
-            .flatten(),
-        send_lag_ms: distribution(&lags.0),
-        read_lag_ms: distribution(&tally.read_lags_ms()),
+        stamps: match is_stamped {
+            true => Stamps::AtReceipt,
+            false => Stamps::AtRead,
+        },
+        kernel_stamped: is_stamped.then(|| lags.len() as f64 / tally.reads as f64),
+        send_lag_ms: distribution(&tally.send_lags_ms),
+        read_lag_ms: distribution(&read_lags_ms),
         busy: sent.own.busy,
         starved: sent.own.starved,
         largest_backlog: sent.backlog,
         reconnects: tally.reconnects,
         invalid: Vec::new(),
     };
-    client.invalid = [
-        busy(serve, &client),
-        starved(serve, &client),
-        stood_still(serve, sent),
-        late(serve, &client),
-    ]
-    .into_iter()
-    .flatten()
-    .map(str::to_owned)
-    .collect();
-    client
-}
-
-/// Whether the measured part is long enough to judge what the thread took of it.
-fn is_long(serve: &Serve) -> bool {
-    let summary = serve.summary.as_ref();
-    summary.is_some_and(|summary| summary.duration_s >= SHORTEST_S)
-}
-
-fn busy(serve: &Serve, client: &ServeClient) -> Option<&'static str> {
-    let is_busy = client.busy.is_some_and(|busy| busy > SATURATED);
-    (is_busy && is_long(serve)).then_some("client-busy")
-}
-
-fn starved(serve: &Serve, client: &ServeClient) -> Option<&'static str> {
-    let is_starved = client.starved.is_some_and(|starved| starved > STARVED);
+    let duration_s = serve.summary.as_ref().map_or(0.0, |of| of.duration_s);
+    let is_above =
+        |part: Option<f64>, most| duration_s >= SHORTEST_S && part.is_some_and(|part| part > most);
     // What the kernel stamped came in when it says, however long the thread waited to read it.
-    let is_stamped = client.kernel_stamped.is_some_and(|part| part >= STAMPED);
-    let is_told = is_stamped && together(serve).is_none_or(|together| together <= TOGETHER);
-    (is_starved && is_long(serve) && !is_told).then_some("client-starved")
+    let is_told = client.kernel_stamped.is_some_and(|part| part >= STAMPED)
+        && together(serve).is_none_or(|together| together <= TOGETHER);
+    // A thread that does not run reads nothing and sends nothing, and the server waits for it.
+    let still_s = sent.stood_still.as_secs_f64();
+    let reasons = [
+        ("client-busy", is_above(client.busy, SATURATED)),
+        (
+            "client-starved",
+            is_above(client.starved, STARVED) && !is_told,
+        ),
+        (
+            "client-stalled",
+            duration_s > 0.0 && still_s > STILL_S.max(duration_s * STILL),
+        ),
+        ("client-late", is_late(serve, &client)),
+    ];
+    let reasons = reasons.into_iter().filter(|(_, holds)| *holds);
+    client.invalid = reasons.map(|(code, _)| code.to_owned()).collect();
+    client
 }
 
 /// Part of the chunks behind the first that came in one read with the one before.
@@ -120,31 +96,28 @@ fn together(serve: &Serve) -> Option<f64> {
     (gaps > 0).then(|| none as f64 / gaps as f64)
 }
 
-/// A thread that does not run reads nothing and sends nothing, and the server waits for it.
-fn stood_still(serve: &Serve, sent: &Sent) -> Option<&'static str> {
-    let limit_s = STILL_S.max(serve.summary.as_ref()?.duration_s * STILL);
-    (sent.stood_still.as_secs_f64() > limit_s).then_some("client-stalled")
-}
-
 /// Only of a rate: in a closed loop, and where all leave at once, a late request is a load a little lower, not a wrong time.
-fn late(serve: &Serve, client: &ServeClient) -> Option<&'static str> {
-    serve.load.as_ref()?.arrivals.rate()?;
-    let lags = client.send_lag_ms.as_ref()?;
-    let latest = match lags.n {
-        FOR_P99.. => lags.p99?,
-        FOR_P90.. => lags.p90?,
-        _ => lags.max,
+fn is_late(serve: &Serve, client: &ServeClient) -> bool {
+    let is_paced = |load: &ServeLoad| load.arrivals.rate().is_some();
+    let Some(lags) = &client.send_lag_ms else {
+        return false;
     };
-    let ttft = serve.summary.as_ref()?.ttft_ms.as_ref();
+    let latest = match lags.n {
+        FOR_P99.. => lags.p99,
+        FOR_P90.. => lags.p90,
+        _ => Some(lags.max),
+    };
+    let summary = serve.summary.as_ref();
+    let ttft = summary.and_then(|summary| summary.ttft_ms.as_ref());
     let limit = LATE_MS.max(ttft.map_or(0.0, |ttft| ttft.median * LATE));
-    (latest > limit).then_some("client-late")
+    serve.load.as_ref().is_some_and(is_paced) && latest.is_some_and(|latest| latest > limit)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use record::{Arrivals, ServeLoad, ServeRequest, ServeSummary};
+    use record::{Arrivals, ServeRequest, ServeSummary};
 
     use super::super::own::Own;
     use super::*;
@@ -177,8 +150,13 @@ mod tests {
     }
 
     fn invalid(serve: &Serve, sent: &Sent, tally: &Tally, lag_ms: u32) -> Vec<String> {
-        let lags = SendLags(vec![f64::from(lag_ms); 200]);
-        figures(serve, sent, tally, &lags).invalid
+        let tally = Tally {
+            reads: tally.reads,
+            read_lags_ns: tally.read_lags_ns.clone(),
+            send_lags_ms: vec![f64::from(lag_ms); 200],
+            ..Tally::default()
+        };
+        figures(serve, sent, &tally).invalid
     }
 
     #[test]
@@ -246,34 +224,14 @@ mod tests {
     fn few_requests_are_judged_by_their_90th_percentile_or_the_latest() {
         let poisson = serve(Arrivals::Poisson { rate: 1.0 });
         let quiet = sent(0.1, 0.0);
-        for (late, on_time) in [(30, 120), (1, 5)] {
-            let lags = [vec![11.0; late], vec![1.0; on_time]].concat();
-            let found = figures(&poisson, &quiet, &Tally::default(), &SendLags(lags)).invalid;
-            assert_eq!(found, ["client-late"]);
-        }
         // One of twenty is not their 90th percentile.
-        let lags = [vec![11.0; 1], vec![1.0; 19]].concat();
-        let found = figures(&poisson, &quiet, &Tally::default(), &SendLags(lags)).invalid;
-        assert_eq!(found, [""; 0]);
-    }
-
-    #[test]
-    fn a_request_is_late_by_its_schedule_or_by_its_place() {
-        let start = Instant::now();
-        let reply = |intended: Option<u64>, turnaround: Option<u64>| {
-            let mut reply = Reply::begin(0);
-            reply.sent = start + Duration::from_millis(100);
-            reply.intended = intended.map(|ms| start + Duration::from_millis(ms));
-            reply.turnaround = turnaround.map(Duration::from_millis);
-            reply
-        };
-        let mut lags = SendLags::default();
-        // Due at 99 and sent at 100; due at 10, but its place was free 2 ms before; a closed loop's; its first has none.
-        lags.add(&reply(Some(99), None));
-        lags.add(&reply(Some(10), Some(2)));
-        lags.add(&reply(None, Some(3)));
-        lags.add(&reply(None, None));
-        let rounded: Vec<f64> = lags.0.iter().map(|ms| ms.round()).collect();
-        assert_eq!(rounded, [1.0, 2.0, 3.0]);
+        for (late, on_time, is_late) in [(30, 120, true), (1, 5, true), (1, 19, false)] {
+            let tally = Tally {
+                send_lags_ms: [vec![11.0; late], vec![1.0; on_time]].concat(),
+                ..Tally::default()
+            };
+            let found = figures(&poisson, &quiet, &tally).invalid;
+            assert_eq!(!found.is_empty(), is_late);
+        }
     }
 }

@@ -33,20 +33,10 @@ const NOT_TLS: &str = "TLS was not agreed on, does it answer http:// and not htt
 /// A connection.
 pub(super) struct Connection {
     stream: TcpStream,
-    peer: Option<SocketAddr>,
     /// Whether the socket took the wish for time stamps.
     stamping: bool,
     /// Of a server at an `https://` address.
     tls: Option<Box<RefCell<Filter>>>,
-}
-
-/// How far a request was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    /// All of it.
-    All,
-    /// Not all: the server answered or closed before, so the connection is of no use behind the reply.
-    Part,
 }
 
 thread_local! {
@@ -62,11 +52,9 @@ impl Connection {
         let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
         let stamping = setsockopt(&stream, sockopt::Timestamping, &flags).is_ok();
-        let peer = stream.peer_addr().ok();
         let begun = trust.map(Filter::begin).transpose()?;
         let connection = Self {
             stream,
-            peer,
             stamping,
             tls: begun.map(|tls| Box::new(RefCell::new(tls))),
         };
@@ -105,19 +93,20 @@ impl Connection {
 
     /// The address at the other end.
     pub(super) fn peer(&self) -> Option<SocketAddr> {
-        self.peer
+        self.stream.peer_addr().ok()
     }
 
     /// Whether a request can be sent on it now, as far as is known here; the server may close it just then.
     pub(super) fn is_open(&self) -> bool {
-        self.input() == Input::None
+        !self.has_input()
     }
 
-    /// Writes a request, in one system call where the socket takes it; notes in `sent` the instant before the first byte.
+    /// Writes a request, in one system call where the socket takes it; notes in `sent` the instant before the first byte. Says whether
+    /// all was written: where not, the server answered or closed before, and the connection is of no use behind the reply.
     ///
     /// # Errors
     /// Nothing of it could be written, or not all and the server did not say why.
-    pub(super) async fn send(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<Written> {
+    pub(super) async fn send(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<bool> {
         match &self.tls {
             None => self.write(parts, sent).await,
             // What encryption takes is the client's own, and so before the instant.
@@ -128,7 +117,7 @@ impl Connection {
         }
     }
 
-    async fn write(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<Written> {
+    async fn write(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<bool> {
         let mut parts = parts.map(IoSlice::new);
         let mut left = &mut parts[..];
         let mut begun = false;
@@ -137,22 +126,22 @@ impl Connection {
             match self.stream.try_write_vectored(left) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(bytes) => {
-                    if !std::mem::replace(&mut begun, true) {
-                        *sent = before;
+                    if !begun {
+                        (begun, *sent) = (true, before);
                     }
                     IoSlice::advance_slices(&mut left, bytes);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.until_writable().await? == Input::Some {
-                        return Ok(Written::Part);
+                    if !self.until_writable().await? {
+                        return Ok(false);
                     }
                 }
                 // Why it closed may stand in what it answered before.
-                Err(_) if begun && self.input() == Input::Some => return Ok(Written::Part),
+                Err(_) if begun && self.has_input() => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
-        Ok(Written::All)
+        Ok(true)
     }
 
     /// Waits for bytes and gives them to `take` with the instant at which they came; `None` where the server closed.
@@ -217,18 +206,15 @@ impl Connection {
         })
     }
 
-    /// Waits until more can be written, or until there is something to read.
-    async fn until_writable(&self) -> io::Result<Input> {
+    /// Waits until more can be written; false where there is something to read before.
+    async fn until_writable(&self) -> io::Result<bool> {
         loop {
             let ready = self
                 .stream
                 .ready(Interest::READABLE | Interest::WRITABLE)
                 .await?;
-            if ready.is_writable() {
-                return Ok(Input::None);
-            }
-            if self.input() == Input::Some {
-                return Ok(Input::Some);
+            if ready.is_writable() || self.has_input() {
+                return Ok(ready.is_writable());
             }
             // Readable was said of bytes that are read by now.
             let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
@@ -236,20 +222,17 @@ impl Connection {
         }
     }
 
-    /// Whether there are bytes, or an end, to be read.
-    fn input(&self) -> Input {
+    /// Whether a socket has something to read: bytes, its end, or its error.
+    fn has_input(&self) -> bool {
         if let Some(tls) = &self.tls {
-            return self.input_within(tls);
+            return self.has_input_within(tls);
         }
         let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        match recv(self.stream.as_raw_fd(), &mut [0], flags) {
-            Err(Errno::EAGAIN) => Input::None,
-            _ => Input::Some,
-        }
+        recv(self.stream.as_raw_fd(), &mut [0], flags) != Err(Errno::EAGAIN)
     }
 
     /// The same within TLS, whose own messages, such as tickets behind a handshake, are nothing to be read.
-    fn input_within(&self, tls: &RefCell<Filter>) -> Input {
+    fn has_input_within(&self, tls: &RefCell<Filter>) -> bool {
         loop {
             let pulled = INBOX.with_borrow_mut(|inbox| {
                 let (bytes, arrival) = inbox.read(self.stream.as_raw_fd(), self.stamping)?;
@@ -262,20 +245,12 @@ impl Connection {
             });
             let tls = tls.borrow();
             match pulled {
-                _ if tls.has_plain() || tls.is_closed() => return Input::Some,
+                _ if tls.has_plain() || tls.is_closed() => return true,
                 Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Input::None,
-                Err(_) => return Input::Some,
+                Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
             }
         }
     }
-}
-
-/// Whether a socket has something to read: bytes, its end, or its error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Input {
-    None,
-    Some,
 }
 
 /// Where reads go.
@@ -347,7 +322,7 @@ mod tests {
             assert!(connection.is_open());
             let mut sent = Instant::now();
             let written = connection.send([b"a", b"", b"bc"], &mut sent).await;
-            assert_eq!(written.unwrap(), Written::All);
+            assert!(written.unwrap());
             let mut request = [0; 3];
             server.read_exact(&mut request).unwrap();
             assert_eq!(&request, b"abc");

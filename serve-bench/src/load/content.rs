@@ -7,20 +7,16 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, look, words};
-use record::RequestErrorKind;
+use record::{RequestError, RequestErrorKind as Kind};
 
 use super::MAX_MODEL_BYTES;
-use super::broke::Broke;
+use super::broke::failed;
 
 /// Bytes that are kept of what may not be a stream.
 const OPENING_BYTES: usize = 4 << 10;
 
 /// Bytes that are kept of an error's body.
 const ERROR_BYTES: usize = 64 << 10;
-
-/// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure(pub(super) RequestErrorKind, pub(super) String);
 
 /// What was found in a body so far.
 #[derive(Debug, Default)]
@@ -29,18 +25,13 @@ pub(super) struct Content {
     reader: Reader,
     /// The body's beginning, until an event came; all of it where it is not a stream.
     kept: Vec<u8>,
-    /// Bytes of an error's body.
-    error_bytes: usize,
+    /// Bytes of a body that is no stream.
+    whole_bytes: usize,
     /// When the first bytes came.
     pub(super) first: Option<Instant>,
-    /// When each chunk with tokens came.
-    tokens: Vec<Instant>,
-    /// Token ids in each of those chunks.
-    ids: PerChunk,
-    /// The server's count at each of those chunks.
-    totals: PerChunk,
-    /// Empty text with a finish reason after which no more tokens came, and the server's count with it.
-    empty_finish: Option<(Instant, Option<u32>)>,
+    chunks: Vec<Chunk>,
+    /// Empty text with a finish reason after which no more tokens came.
+    empty_finish: Option<Chunk>,
     /// The server's count; the last one.
     pub(super) usage: Option<Usage>,
     /// The model that the last chunk with one names.
@@ -49,7 +40,7 @@ pub(super) struct Content {
     pub(super) is_complete: bool,
     /// Whether the stream said that nothing follows.
     is_over: bool,
-    failure: Option<Failure>,
+    failure: Option<RequestError>,
 }
 
 /// What a body is.
@@ -66,28 +57,15 @@ enum Form {
     Error,
 }
 
-/// One number for each chunk with tokens, as long as every chunk had one.
-#[derive(Debug)]
-struct PerChunk(Option<Vec<u32>>);
-
-impl Default for PerChunk {
-    fn default() -> Self {
-        Self(Some(Vec::new()))
-    }
-}
-
-impl PerChunk {
-    fn push(&mut self, number: Option<u32>) {
-        match (&mut self.0, number) {
-            (Some(numbers), Some(number)) => numbers.push(number),
-            _ => self.0 = None,
-        }
-    }
-
-    /// The numbers; `None` without any.
-    fn get(&self) -> Option<&[u32]> {
-        self.0.as_deref().filter(|numbers| !numbers.is_empty())
-    }
+/// A chunk with tokens.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    /// When it came.
+    at: Instant,
+    /// Token ids in it.
+    ids: Option<u32>,
+    /// The server's count at it.
+    total: Option<u32>,
 }
 
 /// The chunks with tokens of a whole reply.
@@ -106,7 +84,12 @@ impl Content {
     ///
     /// # Errors
     /// It is too large to be kept.
-    pub(super) fn take(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
+    pub(super) fn take(
+        &mut self,
+        bytes: &[u8],
+        at: Instant,
+        success: bool,
+    ) -> Result<(), RequestError> {
         if self.first.is_none() {
             self.first = Some(at);
         }
@@ -118,35 +101,26 @@ impl Content {
                 Some(_) => Form::Stream { events: false },
             };
         }
-        match self.form {
-            Form::Error => {
-                self.keep(bytes, ERROR_BYTES);
-                self.error_bytes += bytes.len();
-                if self.error_bytes > MAX_LINE_BYTES {
-                    return Err(Broke::TooLarge(
-                        "the body of the error is larger than 16 MiB",
-                    ));
-                }
-                Ok(())
-            }
-            Form::Object if self.kept.len() + bytes.len() > MAX_LINE_BYTES => Err(Broke::TooLarge(
-                "the reply is one object of more than 16 MiB",
-            )),
-            Form::Object => {
-                self.keep(bytes, MAX_LINE_BYTES);
-                Ok(())
-            }
-            Form::Unknown | Form::Stream { events: false } => {
-                self.keep(bytes, OPENING_BYTES);
-                self.events(bytes, at)
-            }
-            Form::Stream { events: true } => self.events(bytes, at),
+        let (limit, whole) = match self.form {
+            Form::Error => (ERROR_BYTES, Some("the body of the error")),
+            Form::Object => (MAX_LINE_BYTES, Some("the reply is one object and")),
+            Form::Unknown | Form::Stream { events: false } => (OPENING_BYTES, None),
+            Form::Stream { events: true } => (0, None),
+        };
+        self.keep(bytes, limit);
+        let Some(whole) = whole else {
+            return self.events(bytes, at);
+        };
+        self.whole_bytes += bytes.len();
+        match self.whole_bytes > MAX_LINE_BYTES {
+            true => Err(too_large(whole)),
+            false => Ok(()),
         }
     }
 
     /// Chunks with tokens so far.
     pub(super) fn chunks(&self) -> usize {
-        self.tokens.len()
+        self.chunks.len()
     }
 
     /// Whether the stream said that nothing follows.
@@ -166,24 +140,22 @@ impl Content {
     }
 
     /// Why it failed by what stands in it; the body of a reply with an error status is not looked at.
-    pub(super) fn failure(&self, streamed: bool, is_whole: bool) -> Option<Failure> {
+    pub(super) fn failure(&self, streamed: bool, is_whole: bool) -> Option<RequestError> {
         if self.failure.is_some() {
             return self.failure.clone();
         }
         match self.form {
             Form::Stream { events: true } if streamed => None,
-            Form::Stream { events: true } => Some(Failure(
-                RequestErrorKind::Garbled,
-                "the server streams where one object was asked for".to_owned(),
+            Form::Stream { events: true } => Some(failed(
+                Kind::Garbled,
+                "the server streams where one object was asked for",
             )),
             // What is cut off is not judged by what is missing.
             _ if !is_whole || self.form == Form::Error => None,
             _ if streamed => Some(self.no_stream()),
             _ => look(&self.kept).err().map(|error| {
-                Failure(
-                    RequestErrorKind::Garbled,
-                    format!("the reply is not JSON of the OpenAI kind: {error}"),
-                )
+                let seen = format!("the reply is not JSON of the OpenAI kind: {error}");
+                failed(Kind::Garbled, seen)
             }),
         }
     }
@@ -191,9 +163,7 @@ impl Content {
     fn look_at_object(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         if let Ok(seen) = look(&kept) {
-            self.failure = seen
-                .error
-                .map(|words| Failure(RequestErrorKind::InStream, words));
+            self.failure = seen.error.map(|words| failed(Kind::InStream, words));
             self.is_complete = seen.finished || seen.carries > Carries::Nothing;
             self.usage = seen.usage;
             self.model = seen.model.map(short);
@@ -215,33 +185,26 @@ impl Content {
     /// it is one where the server counted one more than other chunks came, or where it counted none and nothing else came. With
     /// more than one token too many, chunks hold several, and it need not hold any.
     pub(super) fn token_chunks(&self) -> TokenChunks {
-        let certain = self.tokens.len();
+        let certain = self.chunks.len();
         let counted = self.usage.and_then(|usage| usage.completion_tokens);
-        let totals = self.totals.get();
-        let last =
-            self.empty_finish
-                .filter(|(_, total)| match (totals.and_then(<[u32]>::last), total) {
-                    (Some(before), Some(total)) => total > before,
-                    _ => counted.map_or(certain == 0, |count| count as usize == certain + 1),
-                });
-        let mut instants = self.tokens.clone();
-        instants.extend(last.map(|(at, _)| at));
-        let by_ids = self.ids.get().map(|ids| ids.iter().sum::<u32>());
-        let ids = self.ids.get().filter(|_| last.is_none());
-        let told = match (ids, last, totals) {
-            (Some(ids), _, _) => Some(ids.to_vec()),
-            (None, Some((_, total)), Some(totals)) => {
-                total.and_then(|total| differences(totals.iter().copied().chain([total])))
-            }
-            (None, None, Some(totals)) => differences(totals.iter().copied()),
-            (None, _, None) => None,
+        let before = every(&self.chunks, |chunk| chunk.total);
+        let before = before.and_then(|totals| totals.last().copied());
+        let is_token = |finish: &Chunk| match before.zip(finish.total) {
+            Some((before, total)) => total > before,
+            None => counted.map_or(certain == 0, |count| count as usize == certain + 1),
         };
+        let last = self.empty_finish.filter(is_token);
+        let chunks: Vec<Chunk> = self.chunks.iter().copied().chain(last).collect();
+        let ids = every(&chunks, |chunk| chunk.ids);
+        let by_ids = ids.as_ref().map(|ids| ids.iter().sum());
+        let totals = || every(&chunks, |chunk| chunk.total);
+        let told = ids.or_else(|| differences(&totals()?));
         // Lists that are always empty tell nothing.
         let told = told.filter(|tokens| tokens.iter().any(|tokens| *tokens > 0));
         TokenChunks {
-            instants,
-            by_ids: by_ids.filter(|sum| *sum > 0 && last.is_none()),
+            by_ids: by_ids.filter(|sum| *sum > 0),
             tokens: told.unwrap_or_default(),
+            instants: chunks.iter().map(|chunk| chunk.at).collect(),
         }
     }
 
@@ -250,7 +213,7 @@ impl Content {
         self.kept.extend_from_slice(&bytes[..room]);
     }
 
-    fn events(&mut self, bytes: &[u8], at: Instant) -> Result<(), Broke> {
+    fn events(&mut self, bytes: &[u8], at: Instant) -> Result<(), RequestError> {
         // The reader stands aside, so that events borrowed from it can be taken.
         let mut reader = std::mem::take(&mut self.reader);
         let mut rest = bytes;
@@ -258,9 +221,7 @@ impl Content {
             match reader.next(&mut rest) {
                 Ok(Some(event)) => self.event(event, at),
                 Ok(None) => break,
-                Err(LineTooLong) => {
-                    return Err(Broke::TooLarge("one line or event is longer than 16 MiB"));
-                }
+                Err(LineTooLong) => return Err(too_large("one line or event")),
             }
         }
         self.reader = reader;
@@ -282,14 +243,13 @@ impl Content {
         }
         let failure = match look(event.data) {
             Ok(seen) => return self.object(seen, event.error, at),
-            Err(_) if event.error => Failure(
-                RequestErrorKind::InStream,
-                words(&String::from_utf8_lossy(event.data)),
-            ),
+            Err(_) if event.error => {
+                failed(Kind::InStream, words(&String::from_utf8_lossy(event.data)))
+            }
             // Half an event at the end of a stream is no fault of the format.
             Err(_) if event.unfinished => return,
-            Err(error) => Failure(
-                RequestErrorKind::Garbled,
+            Err(error) => failed(
+                Kind::Garbled,
                 format!("a chunk is not JSON of the OpenAI kind: {error}"),
             ),
         };
@@ -302,18 +262,20 @@ impl Content {
             words => words,
         };
         if let Some(words) = words {
-            self.failure = Some(Failure(RequestErrorKind::InStream, words));
+            self.failure = Some(failed(Kind::InStream, words));
             return;
         }
-        let total = seen.usage.and_then(|usage| usage.completion_tokens);
+        let chunk = Chunk {
+            at,
+            ids: seen.token_ids,
+            total: seen.usage.and_then(|usage| usage.completion_tokens),
+        };
         match seen.carries {
             Carries::Tokens => {
-                self.tokens.push(at);
-                self.ids.push(seen.token_ids);
-                self.totals.push(total);
+                self.chunks.push(chunk);
                 self.empty_finish = None;
             }
-            Carries::EmptyFinish => self.empty_finish = Some((at, total)),
+            Carries::EmptyFinish => self.empty_finish = Some(chunk),
             Carries::Nothing => {}
         }
         self.is_complete |= seen.finished;
@@ -326,27 +288,24 @@ impl Content {
     }
 
     /// A body without events: an error as one JSON object, or something else.
-    fn no_stream(&self) -> Failure {
-        match look(&self.kept) {
-            Ok(Seen {
-                error: Some(words), ..
-            }) => Failure(RequestErrorKind::InStream, words),
-            Ok(_) => Failure(
-                RequestErrorKind::Garbled,
-                "the server does not stream: one JSON object came; use --no-stream".to_owned(),
-            ),
+    fn no_stream(&self) -> RequestError {
+        let one = "the server does not stream: one JSON object came; use --no-stream";
+        match look(&self.kept).map(|seen| seen.error) {
+            Ok(Some(words)) => failed(Kind::InStream, words),
+            Ok(None) => failed(Kind::Garbled, one),
             Err(_) if self.kept.trim_ascii().is_empty() => {
-                Failure(RequestErrorKind::CutShort, "the stream is empty".to_owned())
+                failed(Kind::CutShort, "the stream is empty")
             }
-            Err(_) => Failure(
-                RequestErrorKind::Garbled,
-                format!(
-                    "not a stream: {}",
-                    words(&String::from_utf8_lossy(&self.kept))
-                ),
-            ),
+            Err(_) => {
+                let kept = words(&String::from_utf8_lossy(&self.kept));
+                failed(Kind::Garbled, format!("not a stream: {kept}"))
+            }
         }
     }
+}
+
+fn too_large(what: &str) -> RequestError {
+    failed(Kind::Garbled, format!("{what} is longer than 16 MiB"))
 }
 
 /// The name of a model; one that is longer than any that is asked for is cut.
@@ -357,14 +316,17 @@ fn short(model: Cow<'_, str>) -> String {
     }
 }
 
+/// A number of every chunk; `None` where one has none, or nothing came.
+fn every(chunks: &[Chunk], of: fn(&Chunk) -> Option<u32>) -> Option<Vec<u32>> {
+    let all: Option<Vec<u32>> = chunks.iter().map(of).collect();
+    all.filter(|all| !all.is_empty())
+}
+
 /// What each number adds to the one before, from nothing on; `None` where one is less than the one before.
-fn differences(totals: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
-    let mut before = 0;
-    totals
-        .map(|total| {
-            let more = total.checked_sub(before);
-            before = total;
-            more
-        })
+fn differences(totals: &[u32]) -> Option<Vec<u32>> {
+    let before = [0].iter().chain(totals);
+    let pairs = totals.iter().zip(before);
+    pairs
+        .map(|(total, before)| total.checked_sub(*before))
         .collect()
 }

@@ -41,16 +41,17 @@ const MERGED: f64 = 0.02;
 pub(super) fn findings(
     serve: &Serve,
     tally: &Tally,
-    asked: &[u32],
     simulated: Option<&str>,
     expects_cache: bool,
 ) -> Vec<ServeFinding> {
     let other = |name: &&String| Some(name.as_str()) != simulated;
-    let models: Vec<String> = tally.other_models.iter().take(MODELS).cloned().collect();
+    let asked = serve.target.as_ref().map(|target| &target.model);
+    let models = tally.models.iter().filter(|name| Some(*name) != asked);
+    let models: Vec<String> = models.take(MODELS).cloned().collect();
     [
         failed(serve),
         batch(serve),
-        output_length(serve, asked),
+        output_length(serve, &tally.other_lengths),
         input_length(serve),
         by_chunks(serve),
         merged(serve),
@@ -67,14 +68,10 @@ pub(super) fn findings(
             let machine = machine.clone();
             ServeFinding::ServerSimulated { machine }
         }),
-        serve
-            .target
-            .as_ref()
-            .filter(|_| !models.is_empty())
-            .map(|target| ServeFinding::ModelDiffers {
-                asked: target.model.clone(),
-                answered: models.clone(),
-            }),
+        (!models.is_empty()).then(|| ServeFinding::ModelDiffers {
+            asked: asked.cloned().unwrap_or_default(),
+            answered: models,
+        }),
         serve.summary.as_ref().and_then(mixed),
         not_sustained(serve),
         (tally.resent > 0).then(|| ServeFinding::RequestsResent {
@@ -200,14 +197,8 @@ fn not_sustained(serve: &Serve) -> Option<ServeFinding> {
         .then_some(ServeFinding::RateNotSustained { asked, completed })
 }
 
-fn output_length(serve: &Serve, asked: &[u32]) -> Option<ServeFinding> {
+fn output_length(serve: &Serve, lengths: &[u32]) -> Option<ServeFinding> {
     serve.load.as_ref().filter(|load| load.ignore_eos)?;
-    let of = |request: &ServeRequest| asked.get(request.id as usize % asked.len().max(1)).copied();
-    let lengths = completed(serve).filter_map(|request| {
-        let (tokens, asked) = (request.output_tokens?, of(request)?);
-        (tokens != asked).then_some(tokens)
-    });
-    let lengths: Vec<u32> = lengths.collect();
     Some(ServeFinding::OutputLengthDiffers {
         differ: lengths.len(),
         of: completed(serve).count(),
@@ -292,7 +283,7 @@ mod tests {
     }
 
     fn found(serve: &Serve, tally: &Tally) -> Vec<ServeFinding> {
-        findings(serve, tally, &[4, 4], Some("box"), false)
+        findings(serve, tally, Some("box"), false)
     }
 
     #[test]
@@ -304,11 +295,6 @@ mod tests {
             let codes = found(&serve, &Tally::default());
             codes.iter().map(ServeFinding::code).collect::<Vec<_>>()
         };
-        let short = |serve: &mut Serve| {
-            serve.requests[1].output_tokens = Some(3);
-            serve.requests[1].token_chunks_ms.pop();
-        };
-        assert_eq!(with(short), ["output-length-differs"]);
         // 4 + 4 tokens in 3 + 4 chunks.
         let merged = |serve: &mut Serve| serve.requests[0].token_chunks_ms.truncate(3);
         assert_eq!(with(merged), ["several-tokens-per-chunk"]);
@@ -344,6 +330,11 @@ mod tests {
         };
         assert_eq!(one(tally), ["prefix-cache-hit"]);
         let tally = Tally {
+            other_lengths: vec![3],
+            ..Tally::default()
+        };
+        assert_eq!(one(tally), ["output-length-differs"]);
+        let tally = Tally {
             resent: 1,
             ..Tally::default()
         };
@@ -355,7 +346,7 @@ mod tests {
         assert_eq!(one(boxes("box")), [""; 0]);
         assert_eq!(one(boxes("other")), ["server-simulated"]);
         let tally = Tally {
-            other_models: ["x".to_owned()].into(),
+            models: ["m".to_owned(), "x".to_owned()].into(),
             ..Tally::default()
         };
         assert_eq!(one(tally), ["model-differs"]);

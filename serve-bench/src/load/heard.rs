@@ -1,14 +1,12 @@
 //! What is heard of the load's thread: the next thing it tells, how it ended, and what the warm-up came to.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use record::RequestErrorKind;
+use record::{RequestErrorKind, ServeRequest};
 
 use super::dispatch::{Sent, Told};
 use super::progress;
-use super::read::Read;
 
 /// After replies those of this time are kept together: a thread that is woken for each takes turns from the load.
 pub(super) const KEPT: Duration = Duration::from_millis(100);
@@ -34,23 +32,15 @@ pub(super) enum Heard {
     Stopped,
 }
 
-/// Why there is nothing to measure: not one warm-up request succeeded.
-pub(super) fn refusal(warmups: &[Read]) -> Option<String> {
-    let failed = |read: &Read| read.request.error.is_some();
-    (!warmups.is_empty() && warmups.iter().all(failed)).then(|| failures(warmups))
-}
-
 /// Failures by kind with the first words of each; empty for none.
-pub(super) fn failures(reads: &[Read]) -> String {
-    let mut kinds: BTreeMap<RequestErrorKind, (u32, &str)> = BTreeMap::new();
-    for error in reads.iter().filter_map(|read| read.request.error.as_ref()) {
-        kinds.entry(error.kind).or_insert((0, &error.seen)).0 += 1;
-    }
-    let kinds: Vec<String> = kinds
-        .into_iter()
-        .map(|(kind, (count, seen))| {
-            format!("{count} of {} requests: {kind} ({seen})", reads.len())
-        })
-        .collect();
-    kinds.join("; ")
+pub(super) fn failures(requests: &[ServeRequest]) -> String {
+    let errors = || requests.iter().filter_map(|one| one.error.as_ref());
+    let of = requests.len();
+    let words = |(kind, count): (RequestErrorKind, u32)| {
+        let first = errors().find(|error| error.kind == kind);
+        let seen = first.map_or("", |error| &error.seen);
+        format!("{count} of {of} requests: {kind} ({seen})")
+    };
+    let kinds = record::failures(requests).into_iter().map(words);
+    kinds.collect::<Vec<String>>().join("; ")
 }

@@ -3,8 +3,9 @@
 use std::io;
 
 use openai::{Body, Head, NotHttp, words};
+use record::{RequestError, RequestErrorKind as Kind};
 
-use super::broke::Broke;
+use super::broke::failed;
 
 /// No reply of a serving engine is larger; one that is, is given up.
 const MAX_REPLY_BYTES: u64 = 1 << 30;
@@ -12,7 +13,7 @@ const MAX_REPLY_BYTES: u64 = 1 << 30;
 /// A reply that is coming in.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
-    /// The beginning of the head, where not all of it came at once.
+    /// The beginning of the head, while not all of it is there.
     opening: Vec<u8>,
     under_way: Option<(Head, Body)>,
     /// Bytes of the body so far.
@@ -51,20 +52,10 @@ impl Intake {
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
-        part: impl FnMut(&Head, &[u8]) -> Result<(), Broke>,
-    ) -> Result<Option<End>, Broke> {
+        part: impl FnMut(&Head, &[u8]) -> Result<(), RequestError>,
+    ) -> Result<Option<End>, RequestError> {
         if self.under_way.is_some() {
             return self.body(bytes, part);
-        }
-        if self.opening.is_empty() {
-            let used = self.begin(bytes)?;
-            return match used {
-                Some(used) => self.body(&bytes[used..], part),
-                None => {
-                    self.opening.extend_from_slice(bytes);
-                    Ok(None)
-                }
-            };
         }
         let mut opening = std::mem::take(&mut self.opening);
         opening.extend_from_slice(bytes);
@@ -81,8 +72,8 @@ impl Intake {
     ///
     /// # Errors
     /// The reply is not whole.
-    pub(super) fn closed(&self) -> Result<End, Broke> {
-        let cut = |where_: &str| Broke::Cut(format!("the connection was closed {where_}"));
+    pub(super) fn closed(&self) -> Result<End, RequestError> {
+        let cut = |at: &str| failed(Kind::CutShort, format!("the connection was closed {at}"));
         match &self.under_way {
             Some((_, body)) if body.is_done() || body.ends_with_connection() => {
                 Ok(End { keep: false })
@@ -94,18 +85,16 @@ impl Intake {
     }
 
     /// Looks for the head; gives its length.
-    fn begin(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broke> {
+    fn begin(&mut self, bytes: &[u8]) -> Result<Option<usize>, RequestError> {
         let Some((head, used)) = Head::parse(bytes).map_err(not_http)? else {
             return Ok(None);
         };
-        let coding = head.header("content-encoding").map(str::trim);
-        if let Some(coding) =
-            coding.filter(|it| !it.is_empty() && !it.eq_ignore_ascii_case("identity"))
-        {
-            let coding = words(coding);
-            return Err(Broke::NotHttp(format!(
+        let coding = words(head.header("content-encoding").unwrap_or_default());
+        if !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
+            let seen = format!(
                 "the reply is compressed ({coding}), which was not asked for; switch that off in the server or the proxy before it"
-            )));
+            );
+            return Err(failed(Kind::Garbled, seen));
         }
         let body = Body::new(head.framing);
         self.under_way = Some((head, body));
@@ -115,8 +104,8 @@ impl Intake {
     fn body(
         &mut self,
         bytes: &[u8],
-        mut part: impl FnMut(&Head, &[u8]) -> Result<(), Broke>,
-    ) -> Result<Option<End>, Broke> {
+        mut part: impl FnMut(&Head, &[u8]) -> Result<(), RequestError>,
+    ) -> Result<Option<End>, RequestError> {
         let Some((head, body)) = &mut self.under_way else {
             return Ok(None);
         };
@@ -124,7 +113,7 @@ impl Intake {
         while let Some(bytes) = body.next(&mut rest).map_err(not_http)? {
             self.bytes += bytes.len() as u64;
             if self.bytes > MAX_REPLY_BYTES {
-                return Err(Broke::TooLarge("the reply is larger than 1 GiB"));
+                return Err(failed(Kind::Garbled, "the reply is larger than 1 GiB"));
             }
             part(head, bytes)?;
         }
@@ -136,12 +125,12 @@ impl Intake {
 }
 
 /// What an error of the socket means for a reply that was waited for.
-pub(super) fn broken(error: &io::Error) -> Broke {
-    Broke::Cut(format!("the connection broke: {error}"))
+pub(super) fn broken(error: &io::Error) -> RequestError {
+    failed(Kind::CutShort, format!("the connection broke: {error}"))
 }
 
-fn not_http(error: NotHttp) -> Broke {
-    Broke::NotHttp(error.to_string())
+fn not_http(error: NotHttp) -> RequestError {
+    failed(Kind::Garbled, error.0)
 }
 
 #[cfg(test)]
@@ -187,7 +176,7 @@ mod tests {
             let text = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
             Intake::default().take(text.as_bytes(), |_, _| Ok(()))
         };
-        assert!(matches!(head("gzip"), Err(Broke::NotHttp(why)) if why.contains("(gzip)")));
+        assert!(matches!(head("gzip"), Err(error) if error.seen.contains("(gzip)")));
         assert!(head("Identity").is_ok());
     }
 

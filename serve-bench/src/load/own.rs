@@ -30,7 +30,7 @@ impl CpuTime {
 }
 
 /// What the loop's thread took of the measured part.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Own {
     /// Part of the time on a CPU, 0 to 1; `None` where the kernel does not tell.
     pub(super) busy: Option<f64>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use program::Progress;
 use record::ServeRequest;
 
-/// How often a bar is drawn anew, also while nothing ends.
+/// How often a bar is drawn anew while nothing ends.
 pub(super) const REDRAW: Duration = Duration::from_millis(250);
 
 /// Progress over the measured requests.
@@ -15,7 +15,6 @@ pub(super) struct LoadProgress<'a> {
     /// `None` where nothing is to be shown.
     progress: Option<Progress<'a>>,
     began: Option<Instant>,
-    drawn: Option<Instant>,
     done: usize,
     failed: usize,
     tokens: u64,
@@ -28,7 +27,6 @@ impl<'a> LoadProgress<'a> {
         Self {
             progress: is_shown.then(|| Progress::new(total, say)),
             began: None,
-            drawn: None,
             done: 0,
             failed: 0,
             tokens: 0,
@@ -53,15 +51,12 @@ impl<'a> LoadProgress<'a> {
         self.draw();
     }
 
-    /// Draws a bar anew, where there is one and its time has come.
+    /// Draws a bar anew, where there is one.
     pub(super) fn draw(&mut self) {
-        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW);
-        let seconds = self
-            .began
-            .map_or(0.0, |began| began.elapsed().as_secs_f64());
-        let (Some(progress), true, true) = (&mut self.progress, is_due, seconds > 0.0) else {
+        let (Some(progress), Some(began)) = (&mut self.progress, self.began) else {
             return;
         };
+        let seconds = began.elapsed().as_secs_f64().max(1e-3);
         let requests = self.done as f64 / seconds;
         let tokens = self.tokens as f64 / seconds;
         let text = format!(
@@ -69,6 +64,5 @@ impl<'a> LoadProgress<'a> {
             self.failed
         );
         progress.begin("", &text);
-        self.drawn = Some(Instant::now());
     }
 }

@@ -7,37 +7,13 @@
 use std::time::Instant;
 
 use openai::words;
-use record::{RequestError, RequestErrorKind, ServeRequest, TokenCount};
+use record::{RequestError, RequestErrorKind as Kind, ServeRequest, TokenCount};
 
-use super::broke::Broke;
-use super::content::Failure;
+use super::broke::failed;
 use super::reply::Reply;
 
-/// A request as it is recorded, and what else its reply told.
-#[derive(Debug, PartialEq)]
-pub(super) struct Read {
-    /// What is recorded.
-    pub(super) request: ServeRequest,
-    /// Prompt tokens that the server took from its cache.
-    pub(super) cached_tokens: Option<u32>,
-    /// The model that the reply says it is of, where that is not the one that was asked for.
-    pub(super) other_model: Option<String>,
-}
-
-/// What every request asks for.
-#[derive(Debug, Clone)]
-pub(super) struct AskedFor {
-    /// The model.
-    pub(super) model: String,
-    /// Output tokens at most; `None` where the body was made so that this is not known.
-    pub(super) max_tokens: Option<u32>,
-    /// Whether the reply is to be streamed.
-    pub(super) streamed: bool,
-}
-
-/// Reads a reply; instants are counted from `start`.
-pub(super) fn read(reply: &Reply, asked: &AskedFor, start: Instant) -> Read {
-    let streamed = asked.streamed;
+/// Reads a reply to a request that was or was not to be streamed; instants are counted from `start`.
+pub(super) fn read(reply: &Reply, streamed: bool, start: Instant) -> ServeRequest {
     let content = &reply.content;
     let succeeded = reply.status.is_some_and(|status| status.is_success());
     let chunks = if streamed {
@@ -56,17 +32,17 @@ pub(super) fn read(reply: &Reply, asked: &AskedFor, start: Instant) -> Read {
         ),
         (None, None) => (None, None),
     };
-    let failure = failure_of(reply, streamed).or_else(|| {
-        let wrong = |seen| Some(Failure(RequestErrorKind::WrongLength, seen));
-        match (output_tokens, asked.max_tokens) {
-            (Some(0), _) => wrong("the reply has no tokens".to_owned()),
+    let wrong_length = || {
+        let seen = match (output_tokens?, reply.limit) {
+            (0, _) => "the reply has no tokens".to_owned(),
             // Such a count is of something else, and rates from it would be too high.
-            (Some(count), Some(limit)) if count > limit && counted.is_some() => wrong(format!(
-                "the server counted {count} tokens where {limit} were the limit"
-            )),
-            _ => None,
-        }
-    });
+            (count, Some(limit)) if count > limit && counted.is_some() => {
+                format!("the server counted {count} tokens where {limit} were the limit")
+            }
+            _ => return None,
+        };
+        Some(failed(Kind::WrongLength, seen))
+    };
     // A count per chunk that is more than that of the reply is none.
     let told: u64 = chunks.tokens.iter().map(|tokens| u64::from(*tokens)).sum();
     let chunk_tokens = match output_tokens {
@@ -74,70 +50,43 @@ pub(super) fn read(reply: &Reply, asked: &AskedFor, start: Instant) -> Read {
         _ => Vec::new(),
     };
     let ms = |instant: Instant| instant.saturating_duration_since(start).as_secs_f64() * 1e3;
-    let cached_tokens = usage.and_then(|usage| usage.cached_tokens);
-    Read {
-        request: ServeRequest {
-            id: reply.id,
-            intended_ms: reply.intended.map(ms),
-            sent_ms: ms(reply.sent),
-            ended_ms: ms(reply.ended),
-            first_chunk_ms: content.first.filter(|_| streamed && succeeded).map(ms),
-            token_chunks_ms: chunks.instants.into_iter().map(ms).collect(),
-            chunk_tokens,
-            cached_tokens,
-            input_tokens: usage.and_then(|usage| usage.prompt_tokens),
-            output_tokens,
-            counted_by,
-            error: failure.map(|Failure(kind, seen)| RequestError { kind, seen }),
-        },
-        cached_tokens,
-        other_model: content.model.clone().filter(|model| *model != asked.model),
+    ServeRequest {
+        id: reply.id,
+        intended_ms: reply.intended.map(ms),
+        sent_ms: ms(reply.sent),
+        ended_ms: ms(reply.ended),
+        first_chunk_ms: content.first.filter(|_| streamed && succeeded).map(ms),
+        token_chunks_ms: chunks.instants.into_iter().map(ms).collect(),
+        chunk_tokens,
+        cached_tokens: usage.and_then(|usage| usage.cached_tokens),
+        input_tokens: usage.and_then(|usage| usage.prompt_tokens),
+        output_tokens,
+        counted_by,
+        error: failure(reply, streamed).or_else(wrong_length),
     }
 }
 
 /// Why a request failed: by its status, by what stands in its reply, or by how the exchange ended.
-fn failure_of(reply: &Reply, streamed: bool) -> Option<Failure> {
-    match reply.status {
-        Some(status) if !status.is_success() => Some(Failure(
-            RequestErrorKind::Status,
-            format!("{status}: {}", reply.content.error_words()),
-        )),
-        Some(_) => reply.content.failure(streamed, reply.broke.is_none()),
-        None => None,
-    }
-    .or_else(|| ended(reply, streamed))
-}
-
-/// How the exchange ended, seen with what was in it.
-fn ended(reply: &Reply, streamed: bool) -> Option<Failure> {
-    let is_complete = reply.content.is_complete;
-    let (kind, seen) = match &reply.broke {
-        // All of it was there before the connection broke, or before it was given up.
-        Some(Broke::Cut(_) | Broke::TimedOut(_)) if is_complete && streamed => {
-            return None;
+fn failure(reply: &Reply, streamed: bool) -> Option<RequestError> {
+    let content = &reply.content;
+    let by_content = match reply.status {
+        Some(status) if !status.is_success() => {
+            let seen = format!("{status}: {}", content.error_words());
+            Some(failed(Kind::Status, seen))
         }
-        Some(Broke::Refused(why)) => (RequestErrorKind::Refused, words(why)),
-        Some(Broke::Connect(why)) => (RequestErrorKind::Connect, words(why)),
-        Some(Broke::TimedOut(limit)) => (
-            RequestErrorKind::TimedOut,
-            format!("not done after {} s (--timeout)", limit.as_secs_f64()),
-        ),
-        Some(Broke::NotHttp(why)) => (RequestErrorKind::Garbled, words(why)),
-        Some(Broke::TooLarge(what)) => (RequestErrorKind::Garbled, (*what).to_owned()),
-        Some(Broke::TooLong(most)) => (
-            RequestErrorKind::ReplyTooLong,
-            format!("more than {most} chunks of tokens came, four for each that was asked for"),
-        ),
-        Some(Broke::Cut(why)) => (RequestErrorKind::CutShort, words(why)),
-        None if is_complete => return None,
-        None if streamed => (
-            RequestErrorKind::CutShort,
-            "the stream ended without a finish reason and without [DONE]".to_owned(),
-        ),
-        None => (
-            RequestErrorKind::CutShort,
-            "the reply has no finish reason".to_owned(),
-        ),
+        Some(_) => content.failure(streamed, reply.broke.is_none()),
+        None => None,
     };
-    Some(Failure(kind, seen))
+    let is_late = |broke: &RequestError| matches!(broke.kind, Kind::CutShort | Kind::TimedOut);
+    by_content.or_else(|| match &reply.broke {
+        // All of it was there before the connection broke, or before it was given up.
+        Some(broke) if content.is_complete && streamed && is_late(broke) => None,
+        Some(broke) => Some(failed(broke.kind, words(&broke.seen))),
+        None if content.is_complete => None,
+        None if streamed => Some(failed(
+            Kind::CutShort,
+            "the stream ended without a finish reason and without [DONE]",
+        )),
+        None => Some(failed(Kind::CutShort, "the reply has no finish reason")),
+    })
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
+use record::RequestError;
 
 use super::arrival::Arrival;
-use super::broke::Broke;
 use super::content::Content;
 
 /// What came of one request.
@@ -13,6 +13,8 @@ use super::content::Content;
 pub(super) struct Reply {
     /// Number of the request within its phase, from 0.
     pub(super) id: u32,
+    /// Output tokens that it may have at most, where that is known.
+    pub(super) limit: Option<u32>,
     /// When the load's schedule wanted it sent; the dispatcher fills it in, and `None` is a closed loop.
     pub(super) intended: Option<Instant>,
     /// Right before its first byte was handed to the socket; where there was no connection, when one was asked for.
@@ -28,7 +30,7 @@ pub(super) struct Reply {
     /// The reads of the socket.
     pub(super) reads: Reads,
     /// Why there is no more of it; `None` where it was read to its end.
-    pub(super) broke: Option<Broke>,
+    pub(super) broke: Option<RequestError>,
     /// From the end of the slot's reply before to this request's first byte; `None` for a slot's first.
     pub(super) turnaround: Option<Duration>,
     /// Connections that had to be made anew for it.
@@ -63,6 +65,7 @@ impl Reply {
         let now = Instant::now();
         Self {
             id,
+            limit: None,
             intended: None,
             sent: now,
             ended: now,

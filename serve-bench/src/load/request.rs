@@ -6,9 +6,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::args::{Args, Endpoint};
-use super::budget::most_chunks;
 use super::data::{Data, Item, Prompt};
-use super::read::AskedFor;
 
 /// Bytes of all bodies together that are kept ready at most.
 const MAX_BYTES: usize = 4 << 30;
@@ -27,9 +25,11 @@ const FIRST_WARMUP: u64 = 1 << 32;
 pub(super) struct Request {
     /// Its body.
     pub(super) body: Bytes,
-    /// Chunks with tokens that its reply may have, where the tokens are known that it asks for.
-    pub(super) most_chunks: Option<usize>,
-    /// How long after the turn before it is sent, where it goes on with a conversation.
+    /// Output tokens that its reply may have, where that is known.
+    pub(super) limit: Option<u32>,
+    /// Whether it goes on with the conversation of the one before.
+    pub(super) follows: bool,
+    /// How long after that one's reply it is sent.
     pub(super) think_time: Option<Duration>,
 }
 
@@ -38,24 +38,13 @@ pub(super) struct Request {
 pub(super) struct Bodies {
     /// Warm-up requests.
     pub(super) warmups: Vec<Request>,
-    /// Measured requests; a run that needs more begins anew.
+    /// Measured requests.
     pub(super) measured: Vec<Request>,
-    /// Output tokens that each measured one asks for.
-    pub(super) output_tokens: Vec<u32>,
-    /// Whether each measured one goes on with the conversation of the one before.
-    follows: Vec<bool>,
 }
 
-impl Bodies {
-    /// A measured request by its number.
-    pub(super) fn measured(&self, number: u32) -> Request {
-        self.measured[number as usize % self.measured.len()].clone()
-    }
-
-    /// Whether a measured request goes on with the conversation of the one before.
-    pub(super) fn follows(&self, number: u32) -> bool {
-        self.follows[number as usize % self.follows.len()]
-    }
+/// The request with a number; a run that needs more begins anew.
+pub(super) fn of(requests: &[Request], number: u32) -> &Request {
+    &requests[number as usize % requests.len()]
 }
 
 /// Makes the bodies of so many measured requests; without an exact number fewer, where they would be large.
@@ -70,11 +59,11 @@ pub(super) fn bodies(
     is_exact: bool,
 ) -> Result<Bodies, String> {
     let mut room = MAX_BYTES;
-    let limit = asked_for(args, model).max_tokens;
     let request = |item: Item| Request {
-        most_chunks: most_chunks(limit.map(|limit| own_or(limit, item.output_tokens))),
+        limit: limit(args, item.output_tokens),
+        follows: item.follows,
+        think_time: args.data.think_time.filter(|_| item.follows),
         body: body(args, model, item),
-        think_time: None,
     };
     let warmups = (0..u64::from(args.traffic.warmups()))
         .map(|number| {
@@ -83,14 +72,9 @@ pub(super) fn bodies(
             Ok(request)
         })
         .collect::<Result<Vec<Request>, String>>()?;
-    let (mut measured, mut output_tokens, mut bytes) = (Vec::new(), Vec::new(), 0);
-    let mut follows = Vec::new();
+    let (mut measured, mut bytes) = (Vec::new(), 0);
     for number in 0..u64::from(requests) {
-        let item = data.item(number);
-        follows.push(data.follows(number));
-        output_tokens.push(item.output_tokens);
-        let mut request = request(item);
-        request.think_time = args.data.think_time.filter(|_| data.follows(number));
+        let request = request(data.item(number));
         bytes += request.body.len();
         measured.push(request);
         if bytes > room {
@@ -100,12 +84,7 @@ pub(super) fn bodies(
             break;
         }
     }
-    Ok(Bodies {
-        warmups,
-        measured,
-        output_tokens,
-        follows,
-    })
+    Ok(Bodies { warmups, measured })
 }
 
 fn too_large() -> String {
@@ -113,30 +92,19 @@ fn too_large() -> String {
         .to_owned()
 }
 
-/// The limit of every body, or that of the request where each has its own.
-pub(super) fn own_or(limit: u32, own: u32) -> u32 {
-    if limit == u32::MAX { own } else { limit }
+/// What `--extra-body` puts over a member of every body.
+fn extra<'a>(args: &'a Args, name: &str) -> Option<&'a Value> {
+    args.extra_body.as_ref()?.get(name)
 }
 
-/// What every body asks for, with what `--extra-body` put over it; a limit of `u32::MAX` is that of the request.
-pub(super) fn asked_for(args: &Args, model: &str) -> AskedFor {
-    let extra = |name: &str| args.extra_body.as_ref()?.get(name);
-    let limit = match extra("max_tokens") {
-        Some(value) => value.as_u64().and_then(|limit| u32::try_from(limit).ok()),
-        // Each request has its own; the caller says which.
-        None => Some(u32::MAX),
-    };
+/// Output tokens that a reply may have where its request asks for these; `None` where the body is made so that this is not known.
+fn limit(args: &Args, own: u32) -> Option<u32> {
     // With these a count is of several replies, or another limit holds.
-    let is_other = ["n", "best_of", "max_completion_tokens", "use_beam_search"]
-        .iter()
-        .any(|name| extra(name).is_some());
-    AskedFor {
-        model: extra("model")
-            .and_then(Value::as_str)
-            .unwrap_or(model)
-            .to_owned(),
-        max_tokens: limit.filter(|_| !is_other),
-        streamed: !args.no_stream,
+    let others = ["n", "best_of", "max_completion_tokens", "use_beam_search"];
+    match extra(args, "max_tokens") {
+        _ if others.iter().any(|name| extra(args, name).is_some()) => None,
+        Some(limit) => limit.as_u64()?.try_into().ok(),
+        None => Some(own),
     }
 }
 
@@ -158,8 +126,10 @@ fn body(args: &Args, model: &str, item: Item) -> Bytes {
         }
     }
     put("max_tokens", json!(item.output_tokens));
-    for (name, value) in args.sampling.members() {
-        put(name, value);
+    for (name, value) in json!(args.sampling).as_object().into_iter().flatten() {
+        if !value.is_null() {
+            put(name, value.clone());
+        }
     }
     if args.data.ignores_eos() {
         put("ignore_eos", json!(true));
@@ -208,20 +178,19 @@ mod tests {
     #[test]
     fn the_limit_is_that_of_the_body() {
         let limit = |extra: &str| {
-            let fixed = ["run", "--base-url", "http://x", "--output-tokens", "3"];
+            let fixed = ["run", "--base-url", "http://x"];
             let more = ["--extra-body", extra];
             let line = Line::parse_from(fixed.iter().chain(&more));
-            let asked = asked_for(&line.args, "m");
-            (asked.model, asked.max_tokens)
+            super::limit(&line.args, 3)
         };
-        // Without one it is that of each request.
-        assert_eq!(limit("{}"), ("m".to_owned(), Some(u32::MAX)));
-        assert_eq!(
-            limit(r#"{"max_tokens":7,"model":"x"}"#),
-            ("x".to_owned(), Some(7))
-        );
-        assert_eq!(limit(r#"{"n":2}"#), ("m".to_owned(), None));
-        assert_eq!(limit(r#"{"max_tokens":null}"#), ("m".to_owned(), None));
+        for (extra, expected) in [
+            ("{}", Some(3)),
+            (r#"{"max_tokens":7,"model":"x"}"#, Some(7)),
+            (r#"{"n":2}"#, None),
+            (r#"{"max_tokens":null}"#, None),
+        ] {
+            assert_eq!(limit(extra), expected, "{extra}");
+        }
     }
 
     #[test]

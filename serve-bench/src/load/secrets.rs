@@ -3,12 +3,11 @@
 //! Known are the text itself, the words in it, their percent-encoding, and base64 of them wherever they stand in what was encoded. A
 //! server that changes a secret in another way is not seen through.
 
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD as STANDARD, BASE64_URL_SAFE as URL_SAFE};
 use hyper::header::{HeaderMap, HeaderValue};
 use record::is_secret;
 use serde_json::{Map, Value};
-
-use super::read::Read;
-use super::target::Answers;
 
 /// What stands for what was left out.
 const REDACTED: &str = "<redacted>";
@@ -28,12 +27,11 @@ pub(super) struct Secrets(Vec<String>);
 impl Secrets {
     /// The sensitive ones of these headers, and what stands under a name such as `api_key` in what every body holds.
     pub(super) fn of(headers: &HeaderMap<HeaderValue>, body: Option<&Map<String, Value>>) -> Self {
-        let mut texts = Vec::new();
-        for value in headers.values().filter(|value| value.is_sensitive()) {
-            texts.push(String::from_utf8_lossy(value.as_bytes()).into_owned());
-        }
-        if let Some(body) = body {
-            of_object(body, &mut texts);
+        let sensitive = headers.values().filter(|value| value.is_sensitive());
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let mut texts: Vec<String> = sensitive.map(text).collect();
+        for (name, value) in body.into_iter().flatten() {
+            of_value(name, value, &mut texts);
         }
         let mut forms = Vec::new();
         for text in &texts {
@@ -73,25 +71,9 @@ impl Secrets {
         }
     }
 
-    /// The words of a reply without them.
-    pub(super) fn hide_in(&self, read: &mut Read) {
-        if let Some(error) = &mut read.request.error {
-            self.hide(&mut error.seen);
-        }
-        if let Some(model) = &mut read.other_model {
-            self.hide(model);
-        }
-    }
-
-    /// What a server says of itself without them.
-    pub(super) fn hide_in_answers(&self, answers: &mut Answers) {
-        let of_one = [
-            &mut answers.no_models,
-            &mut answers.server,
-            &mut answers.soft_box,
-        ];
-        let texts = of_one.into_iter().flatten().chain(&mut answers.models);
-        texts.for_each(|text| self.hide(text));
+    /// Texts without them.
+    pub(super) fn hide_in<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>) {
+        texts.into_iter().for_each(|text| self.hide(text));
     }
 }
 
@@ -112,17 +94,13 @@ pub(crate) fn without_headers(arguments: &mut [String]) {
 }
 
 /// Texts under secret names, however deep.
-fn of_object(object: &Map<String, Value>, texts: &mut Vec<String>) {
-    for (name, value) in object {
-        of_value(value, is_secret(name), texts);
-    }
-}
-
-fn of_value(value: &Value, hidden: bool, texts: &mut Vec<String>) {
+fn of_value(name: &str, value: &Value, texts: &mut Vec<String>) {
     match value {
-        Value::String(text) if hidden => texts.push(text.clone()),
-        Value::Object(inner) => of_object(inner, texts),
-        Value::Array(items) => items.iter().for_each(|item| of_value(item, hidden, texts)),
+        Value::String(text) if is_secret(name) => texts.push(text.clone()),
+        Value::Object(inner) => inner
+            .iter()
+            .for_each(|(name, one)| of_value(name, one, texts)),
+        Value::Array(items) => items.iter().for_each(|one| of_value(name, one, texts)),
         _ => {}
     }
 }
@@ -136,45 +114,28 @@ fn escaped(text: &str) -> [String; 3] {
 
 /// A text as it stands in a URL (RFC 3986, section 2.1), in both spellings of its digits.
 fn percent(text: &str) -> [String; 2] {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let encoded = |digits: fn(u8) -> String| {
-        text.bytes()
-            .map(|byte| match byte {
-                b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-                byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-                byte => digits(byte),
-            })
-            .collect()
+        let letter = |byte| match is_plain(byte) {
+            true => char::from(byte).to_string(),
+            false => digits(byte),
+        };
+        text.bytes().map(letter).collect()
     };
-    [
-        encoded(|byte| format!("%{byte:02X}")),
-        encoded(|byte| format!("%{byte:02x}")),
-    ]
+    [|byte| format!("%{byte:02X}"), |byte| format!("%{byte:02x}")].map(encoded)
 }
 
 /// What of base64 (RFC 4648, sections 4 and 5) a secret alone decides, for each place in a group of three at which it may begin.
 fn base64(secret: &[u8]) -> Vec<String> {
-    let alphabet = |last: [u8; 2]| {
-        (b'A'..=b'Z')
-            .chain(b'a'..=b'z')
-            .chain(b'0'..=b'9')
-            .chain(last)
-    };
-    let mut forms = Vec::new();
-    for letters in [alphabet(*b"+/"), alphabet(*b"-_")] {
-        let letters: Vec<char> = letters.map(char::from).collect();
-        for before in 0..3_usize {
-            // Bits 6n to 6n + 5 of these bytes are letter n.
-            let bytes = [&vec![0; before][..], secret, &[0]].concat();
+    let forms = [STANDARD, URL_SAFE].into_iter().flat_map(|alphabet| {
+        (0..3).map(move |before| {
+            let text = alphabet.encode([&vec![0; before][..], secret].concat());
+            // Letter n is bits 6n to 6n + 5.
             let ends = (before + secret.len()) * 8 / 6;
-            let letter = |n: usize| {
-                let (byte, bit) = (n * 6 / 8, n * 6 % 8);
-                let pair = u16::from_be_bytes([bytes[byte], bytes[byte + 1]]);
-                letters[usize::from(pair >> (10 - bit)) & 63]
-            };
-            forms.push(((before * 8).div_ceil(6)..ends).map(letter).collect());
-        }
-    }
-    forms
+            text[(before * 8).div_ceil(6)..ends].to_owned()
+        })
+    });
+    forms.collect()
 }
 
 #[cfg(test)]

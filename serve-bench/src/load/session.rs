@@ -10,7 +10,8 @@ use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use record::caveat::Caveat;
 use record::exit;
 use record::{
-    FolderError, Goals, Serve, ServeEvent, ServeFinding, ServeServer, ServeTarget, summarise,
+    FolderError, Serve, ServeEvent, ServeFinding, ServeRequest, ServeServer, ServeSummary,
+    ServeTarget, summarise,
 };
 use runner::Interrupt;
 use tokio::sync::oneshot;
@@ -18,17 +19,17 @@ use topology::{Machine, Sysfs};
 
 use super::args::Args;
 use super::budget::{self, Budget};
-use super::client::{self, SendLags};
-use super::dispatch::{self, Ending, Sent, Told, Work};
+use super::client;
+use super::dispatch::{self, Sent, Told, Work};
 use super::findings::findings;
-use super::heard::{Heard, KEPT, failures, next, refusal};
+use super::heard::{Heard, KEPT, failures, next};
 use super::progress::LoadProgress;
-use super::read::{AskedFor, read};
-use super::request::{asked_for, own_or};
+use super::read::read;
+use super::reply::Reply;
 use super::secrets::Secrets;
-use super::setup::{self, Plan};
+use super::secrets::without_headers;
+use super::setup;
 use super::simulated;
-use super::slot::Destination;
 use super::tally::Tally;
 use super::target::{self, BaseUrl};
 use crate::beside::{self, Beside};
@@ -49,115 +50,82 @@ pub(super) fn run(
 ) -> Result<Ended, Stop> {
     let folder = result_folder(args.results.outputs.out.as_deref(), "serve");
     // It ends with this function.
-    let (_engine, url) = match &args.sim {
-        Some(sim) => simulated::start(args, sim, &folder, interrupt, say)
-            .map(|(engine, url)| (Some(engine), url))?,
-        None => (None, args.url()),
-    };
-    let base = BaseUrl::parse(&url).map_err(Stop::Usage)?;
-    let headers = target::headers(args, &base).map_err(Stop::Usage)?;
-    let secrets = Secrets::of(&headers, args.extra_body.as_ref());
-    let trust = base.trust(args).map_err(Stop::Usage)?;
+    let engine = args.sim.as_deref();
+    let engine = engine.map(|sim| simulated::start(args, sim, &folder, interrupt, say));
+    let engine = engine.transpose()?;
+    let url = engine.as_ref().map(|engine| engine.url().to_owned());
+    let base = BaseUrl::parse(&url.unwrap_or_else(|| args.url())).map_err(Stop::Usage)?;
+    let mut to = target::destination(args, &base, budget).map_err(Stop::Usage)?;
+    let secrets = Secrets::of(&to.headers, args.extra_body.as_ref());
     let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
     let patience = Duration::from_secs(args.ready_check_timeout_sec.into());
-    let answers = match setup::ask(
-        &base,
-        trust.as_ref(),
-        &headers,
-        patience,
-        args.timeout,
-        interrupt,
-    )? {
-        Ok(mut answers) => {
-            secrets.hide_in_answers(&mut answers);
-            answers
+    let answers = setup::ask(&base, &to, patience, interrupt)?;
+    let mut answers = answers.map_err(|mut reason| {
+        secrets.hide(&mut reason);
+        if args.base_url.is_none() {
+            reason += "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box \
+                       with --sim BOX";
         }
-        Err(mut reason) => {
-            secrets.hide(&mut reason);
-            let next = match args.base_url {
-                Some(_) => "",
-                None => {
-                    "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box with --sim BOX"
-                }
-            };
-            return Err(Stop::Refused((reason + next).into()));
-        }
-    };
+        Stop::Refused(reason.into())
+    })?;
+    let said = [&mut answers.server, &mut answers.soft_box];
+    secrets.hide_in(said.into_iter().flatten().chain(&mut answers.models));
     let model = setup::model(args, &answers).map_err(Stop::Usage)?;
     if !answers.models.is_empty() && !answers.models.contains(&model) {
-        let names = answers
-            .models
-            .iter()
-            .take(target::MODELS)
-            .map(|name| openai::words(name));
-        let names = names.collect::<Vec<_>>().join(", ");
+        let names = openai::words(&answers.models.join(", "));
         say(&format!(
             "the server names {names} and not {model}; without --model the first of its own is asked"
         ));
     }
     let seed = args.data.seed.unwrap_or_else(seed_of_now);
-    let Plan {
-        load,
-        pace,
-        bodies,
-        findings,
-    } = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
-    let asked = asked_for(args, &model);
-    let simulated = answers.soft_box.clone();
-    let mut recorder = setup::recorder(&folder, &machine, simulated.clone())?;
-    let goals = load.goals;
+    let plan = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
+    let (program, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    let simulated = answers.soft_box;
+    let mut header = program::header(program, version, &machine, simulated.clone());
+    // Values of `--header` may be secrets.
+    without_headers(&mut header.provenance.arguments);
+    let recorder = Recorder::begin(&folder, header)?;
     let begun = ServeEvent::Begun {
         target: ServeTarget {
             base_url: base.to_string(),
             model,
-            endpoint: args.endpoint().path().to_owned(),
+            endpoint: <&str>::from(args.endpoint()).to_owned(),
             streamed: !args.no_stream,
             server: answers.server,
             tp: args.tp,
         },
-        load,
+        load: plan.load,
     };
-    if let Err(error) = recorder.add(begun) {
-        return recorder.end(Err(error.into()), exit_code);
-    }
-    let output_tokens = bodies.output_tokens.clone();
     let asked_beside = &args.results.beside;
-    let beside = Beside::start(asked_beside, &base.to_string(), answers.address, &headers);
-    let beside = beside.map_err(Stop::Usage)?;
+    let beside = Beside::start(
+        asked_beside,
+        &base.to_string(),
+        answers.address,
+        &to.headers,
+    );
+    to.addresses = answers.address.into_iter().collect();
     let work = Work {
-        to: Destination {
-            addresses: answers.address.into_iter().collect(),
-            path: base.path(args.endpoint().path()).map_err(Stop::Usage)?,
-            headers,
-            trust,
-            timeout: args.timeout,
-            budget,
-        },
-        bodies,
-        pace,
+        to,
+        bodies: plan.bodies,
+        pace: plan.pace,
     };
     let mut session = Session {
         args,
-        asked,
-        output_tokens,
         secrets,
-        goals,
         interrupt,
         say,
         simulated,
         recorder,
         tally: Tally::default(),
-        lags: SendLags::default(),
-        beside,
+        beside: beside.map_err(Stop::Usage)?,
         began: None,
         tokens: 0,
     };
-    let outcome = session.measure(work, findings);
+    let outcome = session.measure(begun, work, plan.findings);
     let Session { recorder, .. } = session;
     match outcome {
         Ok(Some(refusal)) => Ok(recorder.refuse(refusal)),
-        Ok(None) => recorder.end(Ok(()), exit_code),
-        Err(stopped) => recorder.end(Err(stopped), exit_code),
+        outcome => recorder.end(outcome.map(drop), exit_code),
     }
 }
 
@@ -177,18 +145,13 @@ fn exit_code(serve: &Serve) -> u8 {
 /// A run under way.
 struct Session<'a> {
     args: &'a Args,
-    asked: AskedFor,
-    /// Output tokens that each request asks for, in the order of their bodies.
-    output_tokens: Vec<u32>,
     /// What no words of the server may repeat.
     secrets: Secrets,
-    goals: Option<Goals>,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
     simulated: Option<String>,
     recorder: Recorder<Serve>,
     tally: Tally,
-    lags: SendLags,
     /// What is read of the server meanwhile.
     beside: Beside,
     /// When the measured part began.
@@ -199,7 +162,13 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Runs the load and keeps what it tells; gives the reason where nothing could be measured.
-    fn measure(&mut self, work: Work, known: Vec<ServeFinding>) -> Result<Option<String>, Break> {
+    fn measure(
+        &mut self,
+        begun: ServeEvent,
+        work: Work,
+        known: Vec<ServeFinding>,
+    ) -> Result<Option<String>, Break> {
+        self.recorder.add(begun)?;
         if let Some(line) = self.args.foreign.unused() {
             (self.say)(&line);
         }
@@ -208,21 +177,17 @@ impl Session<'_> {
                 "seed {seed}: the prompts of every run with it; a prefix cache may hold them"
             ));
         }
-        for finding in known {
-            self.found(finding)?;
-        }
+        known.into_iter().try_for_each(|one| self.found(one))?;
         let (tell, told) = mpsc::channel();
         let (go, leave) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let interrupt = self.interrupt.clone();
-        let thread = {
-            let stop = Arc::clone(&stop);
-            std::thread::Builder::new()
-                .name("load".to_owned())
-                .spawn(move || dispatch::run(work, &interrupt, &stop, leave, &tell))
-                .context("starting the load's thread")
-                .map_err(Stop::Internal)?
-        };
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("load".to_owned())
+            .spawn(move || dispatch::run(work, &interrupt, &stopped, leave, &tell))
+            .context("starting the load's thread")
+            .map_err(Stop::Internal)?;
         let heard = self.hear(&told, go);
         stop.store(true, Ordering::Relaxed);
         let server = self
@@ -231,11 +196,11 @@ impl Session<'_> {
         let ran = thread
             .join()
             .map_err(|_| Stop::Internal(anyhow!("the load's thread crashed")))?;
-        let ending = ran
+        let is_spent = ran
             .context("starting the network runtime")
             .map_err(Stop::Internal)?;
         let heard = match heard? {
-            Heard::Stopped if ending == Ending::Spent => Heard::Full,
+            Heard::Stopped if is_spent => Heard::Full,
             heard => heard,
         };
         match heard {
@@ -247,7 +212,7 @@ impl Session<'_> {
                 let caveat = Caveat::RecordFull { requests };
                 (self.say)(&caveat.to_string());
                 self.recorder.add(ServeEvent::Caveat { caveat })?;
-                self.sum_up(&Sent::of_unfinished(), server).map(|()| None)
+                self.sum_up(&Sent::default(), server).map(|()| None)
             }
             Heard::Stopped => {
                 self.keep(server)?;
@@ -268,15 +233,16 @@ impl Session<'_> {
         let load = self.recorder.payload.load.clone().unwrap_or_default();
         let limit = load
             .concurrency
-            .map_or_else(String::new, |limit| format!(" with {limit} in flight"));
+            .map(|limit| format!(" with {limit} in flight"));
+        let limit = limit.unwrap_or_default();
         let asked = self.args.traffic.asked();
-        let until = match (asked, load.duration_s) {
-            (None, Some(seconds)) => format!("for {seconds} s"),
-            (Some(_), Some(seconds)) => format!("{} or for {seconds} s", load.requests),
-            (_, None) => load.requests.to_string(),
-        };
+        let count = asked.map_or("as many".to_owned(), |_| load.requests.to_string());
+        let time = load
+            .duration_s
+            .map(|seconds| format!(" within {seconds} s"));
+        let time = time.unwrap_or_default();
         (self.say)(&format!(
-            "{} requests to warm up, then {until}{limit}",
+            "{} requests to warm up, then {count}{time}{limit}",
             load.warmups
         ));
         let total = asked.map_or(0, |_| load.requests as usize);
@@ -293,21 +259,22 @@ impl Session<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match told {
-                Told::Warmup(reply) => {
-                    let mut read = read(&reply, &self.asked, start);
-                    self.secrets.hide_in(&mut read);
+                Told::Warmup(mut reply) => {
+                    let request = self.read(&mut reply, start);
                     // Nobody asks when its tokens came.
-                    read.request.token_chunks_ms = Vec::new();
-                    read.request.chunk_tokens = Vec::new();
-                    warmups.push(read);
+                    warmups.push(ServeRequest {
+                        token_chunks_ms: Vec::new(),
+                        chunk_tokens: Vec::new(),
+                        ..request
+                    });
                 }
                 Told::WarmedUp => {
-                    let failed = failures(&warmups);
-                    if let Some(reason) = refusal(&warmups) {
-                        return Ok(Heard::Refused(reason));
-                    }
-                    if !failed.is_empty() {
-                        self.found(ServeFinding::WarmupFailed { detail: failed })?;
+                    let detail = failures(&warmups);
+                    if !detail.is_empty() {
+                        if warmups.iter().all(|one| one.error.is_some()) {
+                            return Ok(Heard::Refused(detail));
+                        }
+                        self.found(ServeFinding::WarmupFailed { detail })?;
                     }
                     self.beside.begin(|| self.interrupt.signal().is_some());
                     // That the load has ended meanwhile shows in the channel.
@@ -320,30 +287,18 @@ impl Session<'_> {
                 }
                 Told::Reply(mut reply) => {
                     rest = KEPT;
-                    if let Some(name) = &mut reply.soft_box {
-                        self.secrets.hide(name);
-                    }
-                    let mut read = read(&reply, &self.asked_of(reply.id), start);
-                    let ms = |instant: Instant| {
-                        instant.saturating_duration_since(start).as_secs_f64() * 1e3
-                    };
-                    read.request.intended_ms = reply.intended.map(ms);
-                    self.secrets.hide_in(&mut read);
-                    let tokens = read.request.chunk_tokens.iter().copied();
+                    let request = Box::new(self.read(&mut reply, start));
+                    let tokens = request.chunk_tokens.iter().copied();
                     self.tokens += tokens.map(u64::from).sum::<u64>();
                     if budget::is_too_much(self.tokens) {
                         return Ok(Heard::Full);
                     }
-                    let kept = self.recorder.add_soon(ServeEvent::Request {
-                        request: Box::new(std::mem::take(&mut read.request)),
-                    });
-                    match kept {
+                    match self.recorder.add_soon(ServeEvent::Request { request }) {
                         Err(FolderError::Full(_)) => return Ok(Heard::Full),
                         kept => kept?,
                     }
-                    self.tally.add(&reply, &read);
-                    self.lags.add(&reply);
                     if let Some(request) = self.recorder.payload.requests.last() {
+                        self.tally.add(&reply, request);
                         progress.add(request);
                     }
                 }
@@ -353,23 +308,28 @@ impl Session<'_> {
         Ok(Heard::Stopped)
     }
 
-    /// What one request asks for.
-    fn asked_of(&self, id: u32) -> AskedFor {
-        let mut asked = self.asked.clone();
-        // What `--extra-body` says holds for all; else each has its own length.
-        let own = self.output_tokens[id as usize % self.output_tokens.len()];
-        asked.max_tokens = asked.max_tokens.map(|limit| own_or(limit, own));
-        asked
+    /// Reads a reply; no words of it repeat a secret.
+    fn read(&self, reply: &mut Reply, start: Instant) -> ServeRequest {
+        let mut request = read(reply, !self.args.no_stream, start);
+        let error = request.error.as_mut().map(|error| &mut error.seen);
+        let names = [reply.soft_box.as_mut(), reply.content.model.as_mut()];
+        self.secrets
+            .hide_in(names.into_iter().flatten().chain(error));
+        request
+    }
+
+    fn summary(&self) -> Option<ServeSummary> {
+        let serve = &self.recorder.payload;
+        let goals = serve.load.as_ref().and_then(|load| load.goals.as_ref());
+        summarise(&serve.requests, !self.args.no_stream, goals)
     }
 
     /// Adds summary, the client's own figures and caveats.
     fn sum_up(&mut self, sent: &Sent, server: Option<ServeServer>) -> Result<(), Break> {
-        let serve = &self.recorder.payload;
-        let mut summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
-        let mut found: Vec<ServeFinding> =
-            beside::others_prompts(server.as_ref(), &serve.requests, summary.as_mut())
-                .into_iter()
-                .collect();
+        let mut summary = self.summary();
+        let requests = &self.recorder.payload.requests;
+        let others = beside::others_prompts(server.as_ref(), requests, summary.as_mut());
+        let mut found = Vec::from_iter(others);
         if let Some(summary) = summary {
             self.recorder.add(ServeEvent::Summary {
                 summary: Box::new(summary),
@@ -379,14 +339,12 @@ impl Session<'_> {
             found.extend(beside::judge(server, &self.recorder.payload));
         }
         self.keep(server)?;
-        let client = client::figures(&self.recorder.payload, sent, &self.tally, &self.lags);
-        self.recorder.add(ServeEvent::Client {
-            client: Box::new(client),
-        })?;
+        let client = client::figures(&self.recorder.payload, sent, &self.tally);
+        let client = Box::new(client);
+        self.recorder.add(ServeEvent::Client { client })?;
         found.extend(findings(
             &self.recorder.payload,
             &self.tally,
-            &self.output_tokens,
             self.simulated.as_deref(),
             self.args.data.expects_cache(),
         ));
@@ -395,15 +353,15 @@ impl Session<'_> {
 
     /// Adds what the client says of itself where requests have ended before the run was broken off.
     fn judge_unfinished(&mut self) -> Result<(), Break> {
-        let mut serve = self.recorder.payload.clone();
-        serve.summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
-        if serve.summary.is_none() {
-            return Ok(());
+        let serve = Serve {
+            summary: self.summary(),
+            ..self.recorder.payload.clone()
+        };
+        if serve.summary.is_some() {
+            let client = client::figures(&serve, &Sent::default(), &self.tally);
+            let client = Box::new(client);
+            self.recorder.add(ServeEvent::Client { client })?;
         }
-        let client = client::figures(&serve, &Sent::of_unfinished(), &self.tally, &self.lags);
-        self.recorder.add(ServeEvent::Client {
-            client: Box::new(client),
-        })?;
         Ok(())
     }
 

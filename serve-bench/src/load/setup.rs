@@ -1,23 +1,20 @@
 //! Before the load: the server is asked what it is, and the requests are made.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use program::{Recorder, Stop};
-use record::{Arrivals, Header, Serve, ServeFinding, ServeLoad};
+use program::Stop;
+use record::{Arrivals, ServeFinding, ServeLoad};
 use runner::Interrupt;
-use topology::Machine;
 
 use super::MAX_MODEL_BYTES;
-use super::args::Args;
+use super::args::{Args, refused};
 use super::budget;
 use super::data::Data;
 use super::dispatch::{Pace, schedule};
 use super::request::{Bodies, bodies};
-use super::secrets::without_headers;
+use super::slot::Destination;
 use super::target::{self, Answers, BaseUrl};
-use super::tls::Trust;
 
 /// How often a signal is looked for while the server is asked.
 const LOOK: Duration = Duration::from_millis(20);
@@ -58,18 +55,17 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
             (arrivals, instants)
         }
     };
-    if instants.is_empty() && arrivals.is_open_loop() {
-        return Err(
-            "no request is due within --duration at this rate; raise one of them".to_owned(),
-        );
-    }
-    if instants.last().is_some_and(|last| *last > LONGEST) {
-        return Err(
+    refused(&[
+        (
+            instants.is_empty() && arrivals.is_open_loop(),
+            "no request is due within --duration at this rate; raise one of them",
+        ),
+        (
+            instants.last().is_some_and(|last| *last > LONGEST),
             "the last request would leave after more than 30 days, or never; raise --request-rate, --ramp-up-start-rps or \
-             --burstiness, or ask for fewer --num-prompts"
-                .to_owned(),
-        );
-    }
+             --burstiness, or ask for fewer --num-prompts",
+        ),
+    ])?;
     let requests = match arrivals {
         Arrivals::ClosedLoop => traffic.asked().unwrap_or(MOST_BY_TIME),
         _ => u32::try_from(instants.len()).unwrap_or(u32::MAX),
@@ -77,7 +73,8 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     let is_exact = arrivals.is_open_loop() || traffic.asked().is_some();
     let bodies = bodies(args, &data, model, requests, is_exact)?;
     if is_exact {
-        let tokens = bodies.output_tokens.iter().map(|n| u64::from(*n)).sum();
+        let limits = bodies.measured.iter().filter_map(|request| request.limit);
+        let tokens = limits.map(u64::from).sum();
         budget::check(requests, tokens, !args.no_stream)?;
     }
     let is_unchecked = args.insecure && args.url().starts_with("https");
@@ -86,7 +83,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         .filter(|prompts| *prompts < requests as usize && is_exact)
         .map(|prompts| ServeFinding::PromptsRepeat { prompts, requests });
     let findings = [
-        (data.without_tokenizer).then_some(ServeFinding::TokenizerUnused),
+        (args.data.tokenizer.is_some()).then_some(ServeFinding::TokenizerUnused),
         is_unchecked.then_some(ServeFinding::CertificateUnchecked),
         repeated,
     ];
@@ -113,7 +110,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         output_tokens: data.output_tokens,
         ignore_eos: args.data.ignores_eos(),
         seed,
-        data: Some(data.words.clone()),
+        data: Some(data.words.to_owned()),
         range_ratio: args.data.random_range_ratio,
         prefix_tokens: args.data.random_prefix_len,
         goals: traffic.goals(),
@@ -140,26 +137,11 @@ fn traced(
     (Arrivals::Trace { rate }, instants)
 }
 
-/// The journal of the run.
-///
-/// # Errors
-/// The folder holds a result, or cannot be written.
-pub(super) fn recorder(
-    folder: &Path,
-    machine: &Machine,
-    soft_box: Option<String>,
-) -> Result<Recorder<Serve>, Stop> {
-    Recorder::begin(folder, header(machine, soft_box))
-}
-
-/// Asks the server what it is, again and again for as long as it may take to be ready (`patience`); a signal ends the wait. A question
-/// may take `timeout`.
+/// Asks the server what it is, again and again for as long as it may take to be ready (`patience`); a signal ends the wait.
 pub(super) fn ask(
     base: &BaseUrl,
-    trust: Option<&Trust>,
-    headers: &hyper::HeaderMap,
+    to: &Destination,
     patience: Duration,
-    timeout: Duration,
     interrupt: &Interrupt,
 ) -> Result<Result<Answers, String>, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -178,7 +160,7 @@ pub(super) fn ask(
         };
         let answers = async {
             loop {
-                let answers = target::ask(base, trust, headers, timeout).await;
+                let answers = target::ask(base, to).await;
                 if answers.is_ok() || begun.elapsed() >= patience {
                     return answers;
                 }
@@ -194,27 +176,17 @@ pub(super) fn ask(
 
 /// The model that requests carry.
 pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
-    if let Some(name) = args.named_model() {
-        return Ok(name.clone());
-    }
-    let first = answers.models.first().ok_or_else(|| {
+    let first = || answers.models.first().map(String::as_str);
+    let name = args.named_model().or_else(first).ok_or_else(|| {
         format!(
             "the server names no model at /v1/models ({}); give --model",
-            answers.no_models.as_deref().unwrap_or("it lists none")
+            answers.no_models
         )
     })?;
-    match first.len() {
-        ..=MAX_MODEL_BYTES => Ok(first.clone()),
+    match name.len() {
+        ..=MAX_MODEL_BYTES => Ok(name.to_owned()),
         bytes => Err(format!(
-            "the server's model id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve the model under a shorter name"
+            "the model's id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve it under a shorter name"
         )),
     }
-}
-
-/// The record's header; values of `--header` may be secrets and are left out.
-fn header(machine: &Machine, soft_box: Option<String>) -> Header {
-    let (program, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    let mut header = program::header(program, version, machine, soft_box);
-    without_headers(&mut header.provenance.arguments);
-    header
 }

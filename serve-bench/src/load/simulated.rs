@@ -8,11 +8,12 @@ use runner::Interrupt;
 use runner::server::{Server, ServerError, ServerSpec};
 
 use super::args::Args;
+use crate::planner::words;
 
 /// How long the engine may take to answer.
 const READY: Duration = Duration::from_secs(60);
 
-/// Starts the engine; gives it and its address. What it prints goes into the result folder.
+/// Starts the engine. What it prints goes into the result folder.
 ///
 /// # Errors
 /// It does not start, such as for a box or model that is not known.
@@ -22,7 +23,7 @@ pub(super) fn start(
     folder: &Path,
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
-) -> Result<(Server, String), Stop> {
+) -> Result<Server, Stop> {
     if record::ResultFolder::is_taken(folder) {
         return Err(Stop::Usage(format!(
             "{} holds a result already; choose another folder with --out",
@@ -30,41 +31,31 @@ pub(super) fn start(
         )));
     }
     outputs::make_folder("--out", folder)?;
-    let own = runner::child::tplens()?;
-    let tp = args.tp.unwrap_or(1);
-    let own = own.display().to_string();
-    let size = tp.to_string();
-    let words = [
-        &*own,
-        "serve",
-        "engine",
-        "--box",
-        sim,
-        "--model",
-        &*args.sim_model,
-        "--tensor-parallel-size",
-        &*size,
-        "--port",
-        "{port}",
-    ];
+    let (tp, model) = (args.tp.unwrap_or(1), &args.sim_model);
+    let own = runner::child::tplens()?.display().to_string();
+    let command = [&*own, "serve", "engine"].map(str::to_owned);
+    let flags = words([
+        ("--box", sim.to_owned()),
+        ("--model", model.clone()),
+        ("--tensor-parallel-size", tp.to_string()),
+        ("--port", "{port}".to_owned()),
+    ]);
     let spec = ServerSpec {
         name: "engine".to_owned(),
-        words: words.map(str::to_owned).to_vec(),
+        words: command.into_iter().chain(flags).collect(),
         environment: Vec::new(),
         port: None,
         log: folder.join("engine.log"),
         ready: READY,
     };
     say(&format!(
-        "starting the embedded engine on the simulated machine {sim} with {} on {tp} device(s): what follows is simulated",
-        args.sim_model
+        "starting the embedded engine on the simulated machine {sim} with {model} on {tp} device(s): what follows is simulated"
     ));
-    let refused = |error: ServerError| match error {
+    let server = spec
+        .port()
+        .and_then(|port| Server::start(&spec, port, interrupt));
+    server.map_err(|error| match error {
         ServerError::Interrupted(signal) => Stop::Interrupted(signal),
         error => Stop::Usage(format!("--sim {sim}: {error}")),
-    };
-    let port = spec.port().map_err(refused)?;
-    let server = Server::start(&spec, port, interrupt).map_err(refused)?;
-    let url = server.url().to_owned();
-    Ok((server, url))
+    })
 }

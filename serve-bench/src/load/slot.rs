@@ -8,14 +8,15 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
-use hyper::{Method, StatusCode, Uri};
+use hyper::header::{HeaderMap, HeaderValue};
+use hyper::{Method, StatusCode};
 use openai::words;
+use record::{RequestError, RequestErrorKind as Kind};
 
 use super::SOFT_BOX_HEADER;
-use super::broke::Broke;
-use super::budget::Budget;
-use super::connection::{Connection, Written};
+use super::broke::failed;
+use super::budget::{Budget, TOO_LONG};
+use super::connection::Connection;
 use super::intake::{End, Intake, broken};
 use super::reply::Reply;
 use super::request::Request;
@@ -36,8 +37,8 @@ const BEHIND_END: Duration = Duration::from_secs(2);
 pub(super) struct Destination {
     /// Addresses to connect to.
     pub(super) addresses: Vec<SocketAddr>,
-    /// Path of the endpoint.
-    pub(super) path: Uri,
+    /// What every request for tokens begins with, but for the length of its body.
+    pub(super) head: Vec<u8>,
     /// Headers of every request, `Host` among them.
     pub(super) headers: HeaderMap<HeaderValue>,
     /// What connections are secured with, if they are.
@@ -48,20 +49,8 @@ pub(super) struct Destination {
     pub(super) budget: Budget,
 }
 
-impl Destination {
-    /// The head of a request but for the length of its body.
-    fn head(&self) -> Vec<u8> {
-        let mut headers = self.headers.clone();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.remove(CONTENT_LENGTH);
-        let mut head = head(&Method::POST, &self.path, &headers);
-        head.extend_from_slice(b"content-length: ");
-        head
-    }
-}
-
 /// The head of a request but for its last line end.
-pub(super) fn head(method: &Method, path: &Uri, headers: &HeaderMap<HeaderValue>) -> Vec<u8> {
+pub(super) fn head(method: &Method, path: &str, headers: &HeaderMap<HeaderValue>) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
     for (name, value) in headers {
         head.extend_from_slice(name.as_str().as_bytes());
@@ -75,8 +64,6 @@ pub(super) fn head(method: &Method, path: &Uri, headers: &HeaderMap<HeaderValue>
 /// One place for requests.
 pub(super) struct Slot {
     to: Rc<Destination>,
-    /// What every request begins with.
-    head: Vec<u8>,
     connection: Option<Connection>,
     /// Whether a reply was read over that connection.
     used: bool,
@@ -94,7 +81,6 @@ impl Slot {
     /// A place without a connection.
     pub(super) fn new(to: Rc<Destination>) -> Self {
         Self {
-            head: to.head(),
             to,
             connection: None,
             used: false,
@@ -127,11 +113,12 @@ impl Slot {
     /// Sends a request and reads its reply to the end.
     pub(super) async fn ask(&mut self, id: u32, request: &Request) -> Reply {
         let mut reply = Reply::begin(id);
+        reply.limit = request.limit;
         reply.reconnects = std::mem::take(&mut self.made_ahead);
         let limit = self.to.timeout;
         let broke = match tokio::time::timeout(limit, self.exchange(request, &mut reply)).await {
             Ok(ended) => ended.err(),
-            Err(_) => Some(Broke::TimedOut(limit)),
+            Err(_) => Some(timed_out(limit)),
         };
         if broke.is_some() {
             // All of it may have come, and only the end of its body not.
@@ -154,15 +141,15 @@ impl Slot {
         reply
     }
 
-    async fn exchange(&mut self, request: &Request, reply: &mut Reply) -> Result<(), Broke> {
+    async fn exchange(&mut self, request: &Request, reply: &mut Reply) -> Result<(), RequestError> {
         let length = format!("{}\r\n\r\n", request.body.len());
         let mut first = None;
         loop {
             let used = self.connect(&mut reply.reconnects).await?;
             let Some(connection) = &self.connection else {
-                return Err(Broke::Cut("the connection was lost".to_owned()));
+                return Err(failed(Kind::CutShort, "the connection was lost"));
             };
-            let parts = [&self.head[..], length.as_bytes(), &request.body];
+            let parts = [&self.to.head[..], length.as_bytes(), &request.body];
             let mut intake = Intake::default();
             let mut sent = reply.sent;
             let written = connection.send(parts, &mut sent).await;
@@ -171,7 +158,7 @@ impl Slot {
             let ended = match written {
                 Ok(written) => receive(connection, &self.to, request, &mut intake, reply)
                     .await
-                    .map(|end| end.keep && written == Written::All),
+                    .map(|end| end.keep && written),
                 Err(error) => Err(broken(&error)),
             };
             match ended {
@@ -183,8 +170,9 @@ impl Slot {
                     return Ok(());
                 }
                 // The server closed a kept connection while the request was on its way, so it was not looked at.
-                Err(Broke::Cut(_))
-                    if used
+                Err(error)
+                    if error.kind == Kind::CutShort
+                        && used
                         && intake.is_untouched()
                         && sent.elapsed() < self.reach * 2 + UNREAD =>
                 {
@@ -197,7 +185,7 @@ impl Slot {
     }
 
     /// Sees to it that there is a connection; says whether it has carried a reply before.
-    async fn connect(&mut self, reconnects: &mut u32) -> Result<bool, Broke> {
+    async fn connect(&mut self, reconnects: &mut u32) -> Result<bool, RequestError> {
         if let Some(connection) = &self.connection {
             if !(self.used && self.fresh_each) && connection.is_open() {
                 return Ok(self.used);
@@ -210,9 +198,12 @@ impl Slot {
         let begun = Instant::now();
         let opened = Connection::open(&self.to.addresses, self.to.trust.as_ref()).await;
         self.reach = begun.elapsed();
-        self.connection = Some(opened.map_err(|error| match error.kind() {
-            std::io::ErrorKind::ConnectionRefused => Broke::Refused(error.to_string()),
-            _ => Broke::Connect(error.to_string()),
+        self.connection = Some(opened.map_err(|error| {
+            let kind = match error.kind() {
+                std::io::ErrorKind::ConnectionRefused => Kind::Refused,
+                _ => Kind::Connect,
+            };
+            failed(kind, error.to_string())
         })?);
         Ok(false)
     }
@@ -225,6 +216,11 @@ impl Slot {
     }
 }
 
+fn timed_out(limit: Duration) -> RequestError {
+    let seen = format!("not done after {} s (--timeout)", limit.as_secs_f64());
+    failed(Kind::TimedOut, seen)
+}
+
 /// Reads a reply to its end.
 async fn receive(
     connection: &Connection,
@@ -232,7 +228,7 @@ async fn receive(
     request: &Request,
     intake: &mut Intake,
     reply: &mut Reply,
-) -> Result<End, Broke> {
+) -> Result<End, RequestError> {
     let mut over_since = None;
     loop {
         let before = reply.content.chunks();
@@ -252,7 +248,7 @@ async fn receive(
             // A timer only for what comes behind the end.
             Some(limit) => match tokio::time::timeout(limit, received).await {
                 Ok(received) => received,
-                Err(_) => return Err(Broke::TimedOut(limit)),
+                Err(_) => return Err(timed_out(limit)),
             },
         };
         to.budget.spend(reply.content.chunks() - before);
@@ -271,10 +267,11 @@ async fn receive(
             reply.status = StatusCode::from_u16(head.status).ok();
             reply.soft_box = head.header(SOFT_BOX_HEADER).map(words);
         }
-        if let Some(most) = request.most_chunks
-            && reply.content.chunks() > most
-        {
-            return Err(Broke::TooLong(most));
+        let most = request.limit.map(|tokens| tokens as usize * TOO_LONG);
+        if let Some(most) = most.filter(|most| reply.content.chunks() > *most) {
+            let seen =
+                format!("more than {most} chunks of tokens came, four for each that was asked for");
+            return Err(failed(Kind::ReplyTooLong, seen));
         }
         if let Some(end) = end? {
             return Ok(end);
@@ -296,7 +293,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = Destination {
             addresses: vec![listener.local_addr().unwrap()],
-            path: Uri::from_static("/"),
+            head: Vec::new(),
             headers: HeaderMap::new(),
             trust: None,
             timeout: Duration::from_secs(60),
@@ -309,10 +306,12 @@ mod tests {
             .unwrap();
         let request = Request {
             body: bytes::Bytes::new(),
-            most_chunks: None,
+            limit: None,
+            follows: false,
             think_time: None,
         };
         let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
-        assert!(matches!(reply.broke, Some(Broke::Refused(_))), "{reply:?}");
+        let kind = reply.broke.map(|broke| broke.kind);
+        assert_eq!(kind, Some(Kind::Refused));
     }
 }

@@ -1,21 +1,28 @@
 //! The server before the load: its address, its model, and what it says of itself.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, SERVER};
-use hyper::{Method, StatusCode, Uri};
-use openai::{Head, words as cut};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, SERVER,
+};
+use hyper::{Method, StatusCode};
+use openai::{Head, words};
+use record::{RequestError, RequestErrorKind as Kind};
+use reqwest::Url;
 use serde_json::Value;
 
 use super::SOFT_BOX_HEADER;
 use super::args::Args;
-use super::broke::Broke;
+use super::broke::failed;
+use super::budget::Budget;
 use super::connection::Connection;
 use super::intake::{Intake, broken};
 use super::key::authorization;
-use super::slot::head;
+use super::slot::{Destination, head};
 use super::tls::Trust;
+use crate::address::checked;
 
 /// How long a question before the load may take at most.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,115 +30,61 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 
-/// Models that are named at most.
-pub(super) const MODELS: usize = 3;
-
 /// `Server` headers that name a web framework and not an engine.
 const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
 
-/// A base URL, taken apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BaseUrl {
-    /// Whether it is an `https://` address.
-    is_https: bool,
-    host: String,
-    port: u16,
-    /// Path before `/v1`, without a slash at its end.
-    prefix: String,
-}
+/// A base URL; its path is that before `/v1`.
+#[derive(Debug, Clone)]
+pub(super) struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// Takes a URL apart.
+    /// Reads a URL.
     ///
     /// # Errors
     /// In words: not a URL, neither http nor https, or with credentials, which would end in the record.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let uri: Uri = text.parse().map_err(|error| {
-            // The text is not repeated: a URL that is wrong may still hold a password.
-            format!("--base-url is not a URL ({error}); it looks like http://127.0.0.1:8000")
-        })?;
-        let is_https = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err("--base-url needs http:// or https:// at its beginning".to_owned()),
-        };
-        let authority = uri
-            .authority()
-            .ok_or("--base-url names no host; it looks like http://127.0.0.1:8000")?;
-        if authority.as_str().contains('@') {
-            return Err(
-                "--base-url holds credentials, which would be recorded; use --api-key-env, --api-key-file or --header"
-                    .to_owned(),
-            );
-        }
-        if uri.query().is_some() {
-            return Err("--base-url has a query; it ends with a path".to_owned());
-        }
-        let path = uri.path().trim_end_matches('/');
-        let usual = if is_https { 443 } else { 80 };
-        let host = authority.host();
-        let told = authority.as_str().strip_prefix(host).unwrap_or_default();
-        let port = match told.strip_prefix(':') {
-            None => usual,
-            Some(port) => port
-                .parse()
-                .ok()
-                .filter(|port| *port > 0)
-                .ok_or_else(|| format!("--base-url: `{port}` is no port from 1 to 65535"))?,
-        };
-        Ok(Self {
-            is_https,
-            host: authority.host().to_owned(),
-            port,
-            prefix: path
-                .strip_suffix("/v1")
-                .unwrap_or(path)
-                .trim_end_matches('/')
-                .to_owned(),
-        })
+        let mut url = checked("--base-url", text)?;
+        let path = url.path().trim_end_matches('/');
+        let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+        url.set_path(&prefix);
+        Ok(Self(url))
     }
 
     /// A path below it.
-    pub(super) fn path(&self, path: &str) -> Result<Uri, String> {
-        let path = format!("{}{path}", self.prefix);
-        path.parse()
-            .map_err(|error| format!("--base-url: {path} is not a path: {error}"))
+    pub(super) fn path(&self, path: &str) -> String {
+        format!("{}{path}", self.0.path().trim_end_matches('/'))
     }
 
-    /// What connections to it are secured with; `None` where its address says that they are not.
-    ///
-    /// # Errors
-    /// In words: nothing to check a certificate with.
-    pub(super) fn trust(&self, args: &Args) -> Result<Option<Trust>, String> {
-        self.is_https
-            .then(|| Trust::of(self.bare_host(), args.ca_file.as_deref(), args.insecure))
-            .transpose()
+    fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
     }
 
-    fn addresses(&self) -> std::io::Result<Vec<SocketAddr>> {
-        Ok((self.bare_host(), self.port).to_socket_addrs()?.collect())
-    }
-
-    /// The host without the brackets of an IPv6 address.
-    fn bare_host(&self) -> &str {
-        self.host.trim_start_matches('[').trim_end_matches(']')
+    /// Host and port.
+    fn authority(&self) -> String {
+        let port = self.0.port_or_known_default().unwrap_or_default();
+        format!("{}:{port}", self.host())
     }
 }
 
 impl std::fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let scheme = if self.is_https { "https" } else { "http" };
-        write!(f, "{scheme}://{}:{}{}", self.host, self.port, self.prefix)
+        let (scheme, prefix) = (self.0.scheme(), self.path(""));
+        write!(f, "{scheme}://{}{prefix}", self.authority())
     }
 }
 
-/// Headers of every request: the host, and what the user asked for.
+/// Where requests go, with the headers of each: the host, and what the user asked for.
 ///
 /// # Errors
-/// In words: a key that is not there or that others can read, or a value that no header can hold.
-pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderValue>, String> {
+/// In words: a key that is not there or that others can read, a value that no header can hold, a host without an address, or nothing
+/// to check a certificate with.
+pub(super) fn destination(
+    args: &Args,
+    base: &BaseUrl,
+    budget: Budget,
+) -> Result<Destination, String> {
     let mut headers = HeaderMap::new();
-    let host = HeaderValue::try_from(format!("{}:{}", base.host, base.port))
+    let host = HeaderValue::try_from(base.authority())
         .map_err(|_| "--base-url: the host is not one".to_owned())?;
     headers.insert(HOST, host);
     if let Some(key) = authorization(args.api_key_env.as_deref(), args.api_key_file.as_deref())? {
@@ -140,12 +93,28 @@ pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderVal
     for (name, value) in &args.header {
         // A request has one host (RFC 9112, section 3.2).
         if name == HOST {
-            headers.insert(name, value.clone());
-            continue;
+            headers.remove(HOST);
         }
         headers.append(name, value.clone());
     }
-    Ok(headers)
+    let mut with_body = headers.clone();
+    with_body.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    with_body.remove(CONTENT_LENGTH);
+    let path = base.path(args.endpoint().into());
+    let mut head = head(&Method::POST, &path, &with_body);
+    head.extend_from_slice(b"content-length: ");
+    let host = base.host().trim_matches(['[', ']']);
+    let trust = (base.0.scheme() == "https")
+        .then(|| Trust::of(host, args.ca_file.as_deref(), args.insecure))
+        .transpose()?;
+    Ok(Destination {
+        addresses: Vec::new(),
+        head,
+        headers,
+        trust,
+        timeout: args.timeout,
+        budget,
+    })
 }
 
 /// What a server says of itself.
@@ -155,8 +124,8 @@ pub(super) struct Answers {
     pub(super) address: Option<SocketAddr>,
     /// Models by name, in its order.
     pub(super) models: Vec<String>,
-    /// Why there are none.
-    pub(super) no_models: Option<String>,
+    /// Why there are none, where there are none.
+    pub(super) no_models: String,
     /// Engine and version, where told.
     pub(super) server: Option<String>,
     /// The simulated machine that it plays.
@@ -167,124 +136,80 @@ pub(super) struct Answers {
 ///
 /// # Errors
 /// In words: no answer at all.
-pub(super) async fn ask(
-    base: &BaseUrl,
-    trust: Option<&Trust>,
-    headers: &HeaderMap<HeaderValue>,
-    timeout: Duration,
-) -> Result<Answers, String> {
-    // Of TLS the reason says what to do.
-    let hint = match base.is_https {
-        true => "",
-        false => "; is the server started, and is this its address?",
-    };
-    let no_answer = |why: String| format!("no answer from {base}: {why}{hint}");
-    let addresses = base
-        .addresses()
-        .map_err(|error| no_answer(error.to_string()))?;
+pub(super) async fn ask(base: &BaseUrl, to: &Destination) -> Result<Answers, String> {
+    let patience = PATIENCE.min(to.timeout);
     let mut answers = Answers::default();
-    let server = Server {
-        addresses,
-        base,
-        trust,
-        headers,
-        patience: PATIENCE.min(timeout),
+    let get = async |path: &str, answers: &mut Answers| {
+        let question = get(base, path, to, answers);
+        let answer = tokio::time::timeout(patience, question).await;
+        let late = |_| format!("{path} took longer than {} s", patience.as_secs_f64());
+        answer.map_err(late)?
     };
-    let models = server
-        .get("/v1/models", &mut answers)
-        .await
-        .map_err(no_answer)?;
-    let mut owner = None;
-    match models {
-        (StatusCode::OK, Some(list)) => {
-            let list = list["data"].as_array().cloned().unwrap_or_default();
-            let name = |model: &Value| model["id"].as_str().map(str::to_owned);
-            answers.models = list.iter().filter_map(name).collect();
-            owner = list
-                .first()
-                .and_then(|model| model["owned_by"].as_str().map(cut));
-            if answers.models.is_empty() {
-                answers.no_models = Some("it lists none".to_owned());
-            }
-        }
-        (StatusCode::OK, None) => {
-            answers.no_models = Some("its answer is not JSON".to_owned());
-        }
-        (status, _) => answers.no_models = Some(format!("it answers {status}")),
-    }
+    let models = get("/v1/models", &mut answers).await;
+    let (status, list) = models.map_err(|why| {
+        // Of TLS the reason says what to do.
+        let hint = match to.trust {
+            Some(_) => "",
+            None => "; is the server started, and is this its address?",
+        };
+        format!("no answer from {base}: {why}{hint}")
+    })?;
+    let list = list["data"].as_array().filter(|_| status == StatusCode::OK);
+    let list = list.map_or(&[][..], Vec::as_slice);
+    let text = |of: &Value, key: &str| of[key].as_str().map(str::to_owned);
+    answers.models = list.iter().filter_map(|one| text(one, "id")).collect();
+    answers.no_models = match status {
+        StatusCode::OK => "it lists none".to_owned(),
+        status => format!("it answers {status}"),
+    };
+    let owner = list.first().and_then(|one| text(one, "owned_by"));
     // Only some engines have it, so a failure here says nothing.
-    let version = server.get("/version", &mut answers).await;
-    let version = match version {
-        Ok((StatusCode::OK, Some(version))) => {
-            if let Some(name) = version["tplens_soft_box"].as_str() {
-                answers.soft_box = Some(cut(name));
-            }
-            version["version"].as_str().map(cut)
-        }
-        _ => None,
+    let version = match get("/version", &mut answers).await {
+        Ok((StatusCode::OK, version)) => version,
+        _ => Value::Null,
     };
-    answers.server = match (owner.or(answers.server.take()), version) {
-        (Some(engine), Some(version)) => Some(format!("{engine} {version}")),
-        (Some(engine), None) => Some(engine),
-        (None, version) => version,
-    };
+    let soft_box = text(&version, "tplens_soft_box").map(|name| words(&name));
+    answers.soft_box = soft_box.or(answers.soft_box.take());
+    let server = [owner.or(answers.server.take()), text(&version, "version")];
+    let server: Vec<String> = server.iter().flatten().map(|name| words(name)).collect();
+    answers.server = (!server.is_empty()).then(|| server.join(" "));
     Ok(answers)
 }
 
-/// Where and how questions before the load are asked.
-struct Server<'a> {
-    addresses: Vec<SocketAddr>,
-    base: &'a BaseUrl,
-    trust: Option<&'a Trust>,
-    headers: &'a HeaderMap<HeaderValue>,
-    /// How long one question may take.
-    patience: Duration,
-}
-
-impl Server<'_> {
-    /// Gets one path; notes address, engine and simulated machine from connection and headers.
-    async fn get(
-        &self,
-        path: &str,
-        answers: &mut Answers,
-    ) -> Result<(StatusCode, Option<Value>), String> {
-        let exchange = async {
-            let connection = Connection::open(&self.addresses, self.trust)
-                .await
-                .map_err(|error| error.to_string())?;
-            answers.address = connection.peer();
-            let request = head(&Method::GET, &self.base.path(path)?, self.headers);
-            let (head, body) = answer(&connection, &request)
-                .await
-                .map_err(|broke| format!("{path}: {}", words(broke)))?;
-            if let Some(name) = head.header(SOFT_BOX_HEADER) {
-                answers.soft_box = Some(cut(name));
-            }
-            answers.server = head
-                .header(SERVER.as_str())
-                .filter(|name| {
-                    !FRAMEWORKS
-                        .iter()
-                        .any(|framework| name.starts_with(framework))
-                })
-                .map(cut)
-                .or(answers.server.take());
-            let status = StatusCode::from_u16(head.status)
-                .map_err(|_| format!("{path} answers with the status {}", head.status))?;
-            Ok((status, serde_json::from_slice(&body).ok()))
-        };
-        match tokio::time::timeout(self.patience, exchange).await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!(
-                "{path} took longer than {} s",
-                self.patience.as_secs_f64()
-            )),
-        }
+/// Gets one path; notes address, engine and simulated machine from connection and headers. What is not JSON is null.
+async fn get(
+    base: &BaseUrl,
+    path: &str,
+    to: &Destination,
+    answers: &mut Answers,
+) -> Result<(StatusCode, Value), String> {
+    let told = |error: io::Error| error.to_string();
+    let addresses = base.0.socket_addrs(|| None).map_err(told)?;
+    let connection = Connection::open(&addresses, to.trust.as_ref())
+        .await
+        .map_err(told)?;
+    answers.address = connection.peer();
+    let request = head(&Method::GET, &base.path(path), &to.headers);
+    let (head, body) = answer(&connection, &request)
+        .await
+        .map_err(|broke| format!("{path}: {}", broke.seen))?;
+    if let Some(name) = head.header(SOFT_BOX_HEADER) {
+        answers.soft_box = Some(words(name));
     }
+    let is_engine = |name: &&str| {
+        !FRAMEWORKS
+            .iter()
+            .any(|framework| name.starts_with(framework))
+    };
+    let engine = head.header(SERVER.as_str()).filter(is_engine);
+    answers.server = engine.map(str::to_owned).or(answers.server.take());
+    let status = StatusCode::from_u16(head.status)
+        .map_err(|_| format!("{path} answers with the status {}", head.status))?;
+    Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
 /// Sends a request without a body and reads the answer to it.
-async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8>), Broke> {
+async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8>), RequestError> {
     let mut sent = Instant::now();
     let parts = [request, b"\r\n", b""];
     let written = connection.send(parts, &mut sent).await;
@@ -296,7 +221,7 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
             intake.take(bytes, |_, part| {
                 body.extend_from_slice(part);
                 if body.len() > MAX_ANSWER_BYTES {
-                    return Err(Broke::TooLarge("the answer is larger than 4 MiB"));
+                    return Err(failed(Kind::Garbled, "the answer is larger than 4 MiB"));
                 }
                 Ok(())
             })
@@ -309,20 +234,8 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
             return intake
                 .into_head()
                 .map(|head| (head, body))
-                .ok_or_else(|| Broke::NotHttp("the answer has no head".to_owned()));
+                .ok_or_else(|| failed(Kind::Garbled, "the answer has no head"));
         }
-    }
-}
-
-/// Why there is no answer.
-fn words(broke: Broke) -> String {
-    match broke {
-        Broke::Refused(why) | Broke::Connect(why) | Broke::Cut(why) | Broke::NotHttp(why) => why,
-        Broke::TimedOut(limit) => {
-            format!("not done after {} s", limit.as_secs_f64())
-        }
-        Broke::TooLarge(what) => what.to_owned(),
-        Broke::TooLong(most) => format!("more than {most} chunks of tokens came"),
     }
 }
 
@@ -345,7 +258,7 @@ mod tests {
         ] {
             let base = BaseUrl::parse(text).unwrap();
             assert_eq!(base.to_string(), shown);
-            assert_eq!(base.path("/v1/models").unwrap().to_string(), path);
+            assert_eq!(base.path("/v1/models"), path);
         }
     }
 
@@ -356,9 +269,8 @@ mod tests {
             ("https://user:canary@box", "credentials"),
             ("http://user:canary@box", "credentials"),
             ("http://box/?key=canary", "query"),
-            ("http://", "not a URL"),
-            ("http://box:99999", "`99999` is no port"),
-            ("http://[::1]:0/v1", "`0` is no port"),
+            ("http://", "not an address"),
+            ("http://box:99999", "port"),
         ] {
             let refusal = BaseUrl::parse(text).unwrap_err();
             assert!(refusal.contains(says), "{text}: {refusal}");

@@ -176,6 +176,7 @@ fn the_key_is_in_no_output_of_runs_that_succeed_or_fail() {
         "it was not sent"
     );
     assert_eq!(asked.body["api_key"], "canary-in-a-body");
+    assert_eq!(asked.headers["x-session"], "canary-of-a-session");
 }
 
 #[test]

@@ -7,37 +7,6 @@ use crate::load::common::Scratch;
 use crate::load::mock::{Manner, Mock, good};
 
 #[test]
-fn secrets_reach_the_server_and_no_file() {
-    let mock = Mock::playing(|_| good());
-    let scratch = Scratch::new();
-    let mut command = scratch.load(
-        &mock.url,
-        &[
-            "--api-key-env",
-            "THE_KEY",
-            "--header",
-            "X-Secret: canary-b",
-            "--header=X-C: canary-c",
-        ],
-    );
-    let output = command.env("THE_KEY", "canary-a").output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let asked = mock.asked();
-    assert_eq!(asked[0].headers["authorization"], "Bearer canary-a");
-    assert_eq!(asked[0].headers["x-secret"], "canary-b");
-    assert_eq!(asked[0].headers["x-c"], "canary-c");
-    for name in ["journal.jsonl", "record.json"] {
-        let text = std::fs::read_to_string(scratch.join("out").join(name)).unwrap();
-        assert!(
-            text.contains("--header") && !text.contains("canary"),
-            "{name}"
-        );
-    }
-    let told = [output.stdout, output.stderr].concat();
-    assert!(!String::from_utf8(told).unwrap().contains("canary"));
-}
-
-#[test]
 fn a_soft_box_is_marked_by_header_or_by_version() {
     for (header, version) in [
         ("x-tplens-soft-box: a-box\r\n", None),

@@ -59,7 +59,7 @@ fn what_has_no_end_is_given_up_in_little_memory() {
             "\r\n{\"error\": \"",
             b"x",
             Kind::Garbled,
-            "one object of more than 16 MiB",
+            "one object and is longer than 16 MiB",
         ),
         ("x-long: ", b"x", Kind::Garbled, "64 KiB"),
         ("", b"x-many: 1\r\n", Kind::Garbled, ""),

@@ -315,13 +315,6 @@ pub(crate) fn text(text: &str) -> String {
     ))
 }
 
-/// A chat chunk with this delta.
-pub(crate) fn delta(delta: &str) -> String {
-    event(&format!(
-        r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":null}}]}}"#
-    ))
-}
-
 /// What vLLM sends after the last token: the count, and the end mark.
 pub(crate) fn usage_and_done(prompt: u32, completion: u32) -> String {
     let usage = format!(

@@ -3,9 +3,7 @@
 use record::TokenCount;
 
 use crate::load::common::Scratch;
-use crate::load::mock::{
-    Mock, delta, end, event, gap, good, head, part, send, text, usage_and_done,
-};
+use crate::load::mock::{Mock, end, event, gap, good, head, part, text, usage_and_done};
 
 #[test]
 fn a_plain_stream_gives_counts_instants_and_a_summary() {
@@ -55,32 +53,6 @@ fn a_plain_stream_gives_counts_instants_and_a_summary() {
 }
 
 #[test]
-fn both_names_of_reasoning_are_tokens() {
-    for name in ["reasoning", "reasoning_content"] {
-        let mock = Mock::playing(move |_| {
-            let token = delta(&format!(r#"{{"{name}":"hm"}}"#));
-            vec![
-                head(),
-                part(&token),
-                part(&token),
-                part(usage_and_done(8, 2)),
-                end(),
-            ]
-        });
-        let scratch = Scratch::new();
-        let ran = scratch.run(&mock.url, &["--endpoint", "chat"]);
-        ran.expect(0);
-        assert!(
-            ran.serve()
-                .requests
-                .iter()
-                .all(|r| r.token_chunks_ms.len() == 2),
-            "{name}"
-        );
-    }
-}
-
-#[test]
 fn a_character_split_between_two_packets_is_one_character() {
     let mock = Mock::playing(|_| {
         let token = text("\u{1f600}");
@@ -124,19 +96,4 @@ fn a_reply_of_another_length_has_succeeded_and_is_told() {
     let ran = scratch.run(&mock.url, &["--no-ignore-eos"]);
     ran.expect(0);
     assert!(!ran.caveats().contains("length"), "{}", ran.caveats());
-}
-
-#[test]
-fn a_stream_until_the_connection_closes_is_read() {
-    let mock = Mock::playing(|_| {
-        let stream = format!("{}{}{}", text("a"), text("b"), usage_and_done(8, 2));
-        vec![
-            send("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"),
-            send(&stream),
-            crate::load::mock::Step::Close,
-        ]
-    });
-    let scratch = Scratch::new();
-    scratch.run(&mock.url, &[]).expect(0);
-    assert_eq!(mock.connections().len(), 2);
 }

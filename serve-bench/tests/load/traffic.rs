@@ -9,22 +9,12 @@ use crate::load::common::{Ran, Scratch};
 use crate::load::mock::{Mock, Step, good};
 
 /// A run with these flags and a little of everything else.
-fn run(scratch: &Scratch, mock: &Mock, more: &[&str]) -> Ran {
-    let fixed = [
-        "run",
-        "--base-url",
-        &mock.url,
-        "--out",
-        "out",
-        "--num-warmups",
-        "0",
-        "--random-input-len",
-        "8",
-        "--random-output-len",
-        "2",
-    ];
-    let output = scratch.program(&[&fixed, more].concat()).output().unwrap();
-    Ran::of(output, &scratch.join("out"))
+fn run(scratch: &Scratch, mock: &Mock, more: &str) -> Ran {
+    let few = "--out out --num-warmups 0 --random-input-len 8 --random-output-len 2";
+    let flags = few.split_whitespace().chain(more.split_whitespace());
+    let words = ["run", "--base-url", &mock.url].into_iter().chain(flags);
+    let output = scratch.program(&words.collect::<Vec<&str>>()).output();
+    Ran::of(output.unwrap(), &scratch.join("out"))
 }
 
 fn by_id(ran: &Ran) -> Vec<ServeRequest> {
@@ -39,7 +29,7 @@ fn without_rate_and_limit_all_are_in_flight_at_once() {
     // No reply begins before all six requests are there.
     let mock = Mock::playing(move |_| [vec![Step::Meet(Arc::clone(&all))], good()].concat());
     let scratch = Scratch::new();
-    let ran = run(&scratch, &mock, &["--num-prompts", "6"]);
+    let ran = run(&scratch, &mock, "--num-prompts 6");
     ran.expect(0);
     let load = ran.serve().load.clone().unwrap();
     assert_eq!(
@@ -58,18 +48,9 @@ fn the_same_seed_asks_the_same_at_the_same_instants() {
     let asked = |seed: &str| {
         let mock = Mock::playing(|_| good());
         let scratch = Scratch::new();
-        let more = [
-            "--num-prompts",
-            "20",
-            "--request-rate",
-            "2000",
-            "--burstiness",
-            "0.5",
-            "--random-range-ratio",
-            "0.5",
-            "--seed",
-            seed,
-        ];
+        let more = format!(
+            "--num-prompts 20 --request-rate 2000 --burstiness 0.5 --random-range-ratio 0.5 --seed {seed}"
+        );
         let ran = run(&scratch, &mock, &more);
         // Lengths vary from 1 to 3 and the server always gives 2.
         assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
@@ -105,15 +86,8 @@ fn a_limit_makes_a_queue_and_thins_nothing() {
     let mock = Mock::playing(|_| good());
     let scratch = Scratch::new();
     // All are due within 3 ms, one at a time.
-    let more = [
-        "--num-prompts",
-        "30",
-        "--request-rate",
-        "10000",
-        "--max-concurrency",
-        "1",
-    ];
-    let ran = run(&scratch, &mock, &more);
+    let more = "--num-prompts 30 --request-rate 10000 --max-concurrency 1";
+    let ran = run(&scratch, &mock, more);
     assert_eq!(mock.asked().len(), 30);
     assert_eq!(mock.most_in_flight(), 1);
     let summary = ran.serve().summary.clone().unwrap();
@@ -137,8 +111,8 @@ fn a_limit_makes_a_queue_and_thins_nothing() {
 fn a_time_ends_a_closed_loop() {
     let mock = Mock::playing(|_| good());
     let scratch = Scratch::new();
-    let more = ["--duration", "0.2", "--max-concurrency", "2"];
-    let ran = run(&scratch, &mock, &more);
+    let more = "--duration 0.2 --max-concurrency 2";
+    let ran = run(&scratch, &mock, more);
     ran.expect(0);
     let requests = by_id(&ran);
     assert!(requests.len() >= 2, "{}", requests.len());

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::within;
+
 /// What requests are made of.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(next_help_heading = "Data")]
@@ -24,25 +26,25 @@ pub(in crate::load) struct DataArgs {
     /// Prompt tokens of each request, whatever the data.
     ///
     /// The server's own count is what is recorded.
-    #[arg(long, alias = "input-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "input-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) input_len: Option<u32>,
 
     /// Output tokens of each request, whatever the data.
-    #[arg(long, alias = "output-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "output-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) output_len: Option<u32>,
 
     /// random: prompt tokens, those of --random-prefix-len not counted [default: 1024].
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) random_input_len: Option<u32>,
 
     /// random: output tokens [default: 128].
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) random_output_len: Option<u32>,
 
     /// random: part by which lengths vary, 0 to 1.
     ///
     /// They are whole numbers drawn from length x (1 - ratio), rounded down, to length x (1 + ratio), rounded up.
-    #[arg(long, value_name = "RATIO", default_value = "0", value_parser = ratio)]
+    #[arg(long, value_name = "RATIO", default_value = "0", value_parser = |text: &str| within(text, 0.0, 1.0))]
     pub(in crate::load) random_range_ratio: f64,
 
     /// random: tokens at the beginning that all prompts share.
@@ -58,7 +60,7 @@ pub(in crate::load) struct DataArgs {
     pub(in crate::load) custom_output_len: Option<u32>,
 
     /// random-ids: token ids are drawn below this number.
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(in crate::load) vocab: u32,
 
     /// sharegpt: ask every turn of a conversation, one after the other, with what was said before.
@@ -72,7 +74,7 @@ pub(in crate::load) struct DataArgs {
     pub(in crate::load) think_time: Option<Duration>,
 
     /// trace: play it so many times as fast.
-    #[arg(long, hide_short_help = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    #[arg(long, hide_short_help = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = |text: &str| within(text, 1e-3, 1e6))]
     pub(in crate::load) trace_speed: f64,
 
     /// For files in vLLM's form only: lengths are counted in words, and by the server's own count.
@@ -80,13 +82,13 @@ pub(in crate::load) struct DataArgs {
     pub(in crate::load) tokenizer: Option<String>,
 
     /// Say that prefix cache hits are meant: no warning.
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "expect")]
-    pub(in crate::load) prefix_cache: Option<PrefixCache>,
+    #[arg(long, hide_possible_values = true, value_name = "expect", value_parser = ["expect"])]
+    prefix_cache: Option<String>,
 
     /// Seed of prompts and arrivals; repeats them [default: another each run].
     ///
     /// The same seed gives the same requests at the same instants, which a server's cache may hold.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N")]
     pub(in crate::load) seed: Option<u64>,
 
     /// Tell the server to go on to the output length; the default for random prompts.
@@ -115,13 +117,6 @@ pub(in crate::load) enum DatasetName {
     Trace,
 }
 
-/// What is said of a prefix cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::load) enum PrefixCache {
-    /// Its hits are meant.
-    Expect,
-}
-
 impl DataArgs {
     /// Whether the end of sequence is to be ignored.
     pub(in crate::load) fn ignores_eos(&self) -> bool {
@@ -134,7 +129,7 @@ impl DataArgs {
 
     /// Whether prompts from a cache are what is to be measured: a conversation's turns begin alike.
     pub(in crate::load) fn expects_cache(&self) -> bool {
-        self.multi_turn || self.prefix_cache == Some(PrefixCache::Expect)
+        self.multi_turn || self.prefix_cache.is_some()
     }
 
     /// Whether prompts are token ids.
@@ -151,18 +146,4 @@ impl DataArgs {
     pub(in crate::load) fn random_output(&self) -> u32 {
         self.random_output_len.or(self.output_len).unwrap_or(128)
     }
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|factor| (1e-3..=1e6).contains(factor))
-        .ok_or_else(|| format!("`{text}` is not a number from 0.001 to 1000000"))
-}
-
-fn ratio(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|ratio| (0.0..=1.0).contains(ratio))
-        .ok_or_else(|| format!("`{text}` is not a number from 0 to 1"))
 }

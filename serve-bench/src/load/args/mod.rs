@@ -6,12 +6,14 @@ mod foreign;
 mod results;
 mod traffic;
 
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use hyper::header::{HeaderName, HeaderValue};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
 
 pub(super) use self::data::{DataArgs, DatasetName};
 pub(super) use self::results::{Format, Results};
@@ -36,7 +38,7 @@ or a journal of 240 MiB.";
 /// What to ask a server for, and where the result goes. Flags are spelled like those of `vllm bench serve`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(after_long_help = MORE)]
-#[command(next_help_heading = "Target")]
+#[command(next_help_heading = "Target", allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// The server, such as http://127.0.0.1:8000 or an https:// address.
     ///
@@ -45,21 +47,11 @@ pub(crate) struct Args {
     pub(super) base_url: Option<String>,
 
     /// The server's host, where there is no --base-url.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "HOST",
-        default_value = "127.0.0.1"
-    )]
+    #[arg(long, hide_short_help = true, default_value = "127.0.0.1")]
     pub(super) host: String,
 
     /// The server's port, where there is no --base-url.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "PORT",
-        default_value_t = 8000
-    )]
+    #[arg(long, hide_short_help = true, default_value_t = 8000)]
     pub(super) port: u16,
 
     /// Load the embedded engine on this simulated machine instead.
@@ -105,6 +97,39 @@ pub(crate) struct Args {
     #[arg(long, hide_short_help = true)]
     pub(super) no_stream: bool,
 
+    /// The server's tensor parallel size, for the record.
+    ///
+    /// With --sim the engine's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) tp: Option<u32>,
+
+    /// Environment variable that holds the API key.
+    ///
+    /// It is sent as a bearer token.
+    #[arg(long, value_name = "NAME")]
+    pub(super) api_key_env: Option<String>,
+
+    /// File that holds the API key instead, one line; it must be a file of one's own with mode 600 or 400.
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "FILE",
+        conflicts_with = "api_key_env"
+    )]
+    pub(super) api_key_file: Option<PathBuf>,
+
+    /// PEM file of the certificates that are trusted at an https:// address, instead of the system's: a CA's, or the server's own.
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub(super) ca_file: Option<PathBuf>,
+
+    /// Do not check the certificate of a server at an https:// address. The result says so.
+    #[arg(long, hide_short_help = true)]
+    pub(super) insecure: bool,
+
+    /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
+    #[arg(long, hide_short_help = true, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
+    pub(super) header: Vec<(HeaderName, HeaderValue)>,
+
     #[command(flatten)]
     pub(super) traffic: Traffic,
 
@@ -115,47 +140,8 @@ pub(crate) struct Args {
     pub(super) sampling: Sampling,
 
     /// Seconds that one request may take, connecting included.
-    #[arg(long, help_heading = "Stop", value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
+    #[arg(long, help_heading = "Stop", value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds)]
     pub(super) timeout: Duration,
-
-    /// The server's tensor parallel size, for the record.
-    ///
-    /// With --sim the engine's.
-    #[arg(long, help_heading = "Target", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
-    pub(super) tp: Option<u32>,
-
-    /// Environment variable that holds the API key.
-    ///
-    /// It is sent as a bearer token.
-    #[arg(long, help_heading = "Target", value_name = "NAME")]
-    pub(super) api_key_env: Option<String>,
-
-    /// File that holds the API key instead, one line; it must be a file of one's own with mode 600 or 400.
-    #[arg(
-        long,
-        help_heading = "Target",
-        hide_short_help = true,
-        value_name = "FILE",
-        conflicts_with = "api_key_env"
-    )]
-    pub(super) api_key_file: Option<PathBuf>,
-
-    /// PEM file of the certificates that are trusted at an https:// address, instead of the system's: a CA's, or the server's own.
-    #[arg(
-        long,
-        help_heading = "Target",
-        hide_short_help = true,
-        value_name = "FILE"
-    )]
-    pub(super) ca_file: Option<PathBuf>,
-
-    /// Do not check the certificate of a server at an https:// address. The result says so.
-    #[arg(long, help_heading = "Target", hide_short_help = true)]
-    pub(super) insecure: bool,
-
-    /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
-    #[arg(long, help_heading = "Target", hide_short_help = true, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
-    pub(super) header: Vec<(HeaderName, HeaderValue)>,
 
     /// JSON object of further members of every request's body.
     ///
@@ -171,94 +157,72 @@ pub(crate) struct Args {
 }
 
 /// How the model is to choose tokens; sent where given.
-#[derive(Debug, Clone, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs, Serialize)]
 pub(super) struct Sampling {
     /// Sampling temperature. 0 is sent by default, so that the server does the same work each time; vLLM's client sent none
     /// from 0.20 on and 0 before.
-    #[arg(long, hide_short_help = true, value_name = "X", default_value_t = 0.0, value_parser = finite)]
-    temperature: f64,
+    #[arg(long, hide_short_help = true, value_name = "X", default_value = "0", value_parser = number)]
+    temperature: Number,
     /// Top-p sampling.
-    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
-    top_p: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    top_p: Option<Number>,
     /// Top-k sampling.
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "N",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     top_k: Option<i64>,
     /// Min-p sampling.
-    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
-    min_p: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    min_p: Option<Number>,
     /// Frequency penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
-    frequency_penalty: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    frequency_penalty: Option<Number>,
     /// Presence penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
-    presence_penalty: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    presence_penalty: Option<Number>,
     /// Repetition penalty.
-    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
-    repetition_penalty: Option<f64>,
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = number)]
+    repetition_penalty: Option<Number>,
 }
 
-impl Sampling {
-    /// Members of a request's body.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&'static str, Value)> {
-        // A whole number is written as one: some servers take no `0.0`.
-        let temperature = match self.temperature {
-            0.0 => Value::from(0),
-            other => Value::from(other),
-        };
-        [
-            ("temperature", Some(temperature)),
-            ("top_p", self.top_p.map(Value::from)),
-            ("top_k", self.top_k.map(Value::from)),
-            ("min_p", self.min_p.map(Value::from)),
-            ("frequency_penalty", self.frequency_penalty.map(Value::from)),
-            ("presence_penalty", self.presence_penalty.map(Value::from)),
-            (
-                "repetition_penalty",
-                self.repetition_penalty.map(Value::from),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+/// A number that JSON can hold. 0 is written as a whole one: some servers take no `0.0`.
+fn number(text: &str) -> Result<Number, String> {
+    match text.parse() {
+        Ok(0.0) => Ok(Number::from(0)),
+        Ok(number) => Number::from_f64(number)
+            .ok_or_else(|| "no request can hold it; give a finite number".to_owned()),
+        Err(_) => Err(format!("`{text}` is no number")),
     }
 }
 
-/// A number that JSON can hold.
-fn finite(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    match number.is_finite() {
-        true => Ok(number),
-        false => Err("no request can hold it; give a finite number".to_owned()),
-    }
+/// The first of these reasons that holds.
+pub(super) fn refused(reasons: &[(bool, &str)]) -> Result<(), String> {
+    let mut holding = reasons.iter().filter(|(holds, _)| *holds);
+    holding
+        .next()
+        .map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
 }
 
-/// An endpoint by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// A number from one to another.
+fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|one| (least..=most).contains(one));
+    number.ok_or_else(|| format!("`{text}` is not a number from {least} to {most}"))
+}
+
+/// An endpoint by its path below the base URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 pub(super) enum Endpoint {
     /// /v1/completions.
     #[value(name = "/v1/completions", alias = "completions")]
+    #[strum(serialize = "/v1/completions")]
     Completions,
     /// /v1/chat/completions.
     #[value(name = "/v1/chat/completions", alias = "chat")]
+    #[strum(serialize = "/v1/chat/completions")]
     Chat,
 }
 
-impl Endpoint {
-    /// Its path below the base URL.
-    pub(super) fn path(self) -> &'static str {
-        match self {
-            Self::Completions => "/v1/completions",
-            Self::Chat => "/v1/chat/completions",
-        }
-    }
-}
-
 /// What vLLM's client calls the kind of a server; all have the OpenAI interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Backend {
     /// Completions.
     Vllm,
@@ -266,17 +230,6 @@ pub(super) enum Backend {
     Openai,
     /// Chat completions.
     OpenaiChat,
-}
-
-impl Backend {
-    /// Its name in files.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Vllm => "vllm",
-            Self::Openai => "openai",
-            Self::OpenaiChat => "openai-chat",
-        }
-    }
 }
 
 impl Args {
@@ -290,19 +243,20 @@ impl Args {
 
     /// The address that was named, or vLLM's default.
     pub(super) fn url(&self) -> String {
-        self.base_url.clone().unwrap_or_else(|| {
-            // An IPv6 address stands in brackets.
-            if self.host.contains(':') && !self.host.starts_with('[') {
-                format!("http://[{}]:{}", self.host, self.port)
-            } else {
-                format!("http://{}:{}", self.host, self.port)
-            }
-        })
+        let port = self.port;
+        // An IPv6 address stands in brackets.
+        let own = || match self.host.parse::<Ipv6Addr>() {
+            Ok(host) => format!("http://[{host}]:{port}"),
+            Err(_) => format!("http://{}:{port}", self.host),
+        };
+        self.base_url.clone().unwrap_or_else(own)
     }
 
     /// The name that requests carry, where the command line says one.
-    pub(super) fn named_model(&self) -> Option<&String> {
-        self.served_model_name.as_ref().or(self.model.as_ref())
+    pub(super) fn named_model(&self) -> Option<&str> {
+        let extra = self.extra_body.as_ref().and_then(|body| body.get("model"));
+        let named = self.served_model_name.as_ref().or(self.model.as_ref());
+        extra.and_then(Value::as_str).or(named.map(String::as_str))
     }
 }
 

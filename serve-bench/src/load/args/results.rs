@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use program::outputs::Outputs;
-use view::export::{VllmForm, VllmMetric};
+use view::export::VllmMetric;
 
+use super::within;
 use crate::beside::BesideArgs;
 
 /// Where the result goes.
@@ -26,7 +27,12 @@ pub(in crate::load) struct Results {
     pub(in crate::load) save_result: bool,
 
     /// In that file: every request's figures, too. Texts are not kept.
-    #[arg(long, hide_short_help = true, visible_alias = "detailed")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        visible_alias = "detailed",
+        requires = "save_result"
+    )]
     pub(in crate::load) save_detailed: bool,
 
     /// Folder of that file, made where it is not there [default: the current one].
@@ -50,7 +56,7 @@ pub(in crate::load) struct Results {
     pub(in crate::load) percentile_metrics: Vec<VllmMetric>,
 
     /// In that file and vLLM's block: the percentiles.
-    #[arg(long, hide_short_help = true, value_name = "LIST", default_value = "99", value_delimiter = ',', value_parser = percentile)]
+    #[arg(long, hide_short_help = true, value_name = "LIST", default_value = "99", value_delimiter = ',', value_parser = |text: &str| within(text, 0.0, 100.0))]
     pub(in crate::load) metric_percentiles: Vec<f64>,
 
     /// Write every request to this file as CSV, one line each, units in the head.
@@ -80,27 +86,6 @@ pub(in crate::load) enum Format {
     Vllm,
 }
 
-impl Results {
-    /// What the files in vLLM's form are reported; `backend` and `model` are as the command line has them.
-    pub(in crate::load) fn form(
-        &self,
-        backend: Option<&str>,
-        model: Option<&String>,
-        tokenizer: Option<&String>,
-    ) -> VllmForm {
-        VllmForm {
-            detailed: self.save_detailed,
-            metrics: self.percentile_metrics.clone(),
-            percentiles: self.metric_percentiles.clone(),
-            label: self.label.clone(),
-            backend: backend.map(str::to_owned),
-            model: model.cloned(),
-            tokenizer: tokenizer.cloned(),
-            metadata: self.metadata.clone(),
-        }
-    }
-}
-
 fn pair(text: &str) -> Result<(String, String), String> {
     let (key, value) = text
         .split_once('=')
@@ -114,11 +99,4 @@ fn metric(text: &str) -> Result<VllmMetric, String> {
         .into_iter()
         .find(|metric| metric.key() == text)
         .ok_or_else(|| format!("`{text}` is none of {names}"))
-}
-
-fn percentile(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|percentile| (0.0..=100.0).contains(percentile))
-        .ok_or_else(|| format!("`{text}` is not a number from 0 to 100"))
 }

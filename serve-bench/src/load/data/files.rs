@@ -1,11 +1,8 @@
 //! Prompts from files: ShareGPT's conversations, open questions, and one's own. What they say is not recorded.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Item, Prompt};
@@ -13,9 +10,6 @@ use crate::load::args::{DataArgs, Endpoint};
 
 /// Bytes of a file that are read: ShareGPT's largest has 0.7 GB.
 const MOST_BYTES: u64 = 1 << 30;
-
-/// Bytes of a line, which is one prompt.
-const LONGEST_LINE: u64 = 16 << 20;
 
 /// Prompts and answers below this are left out, as vLLM's client does (benchmarks/datasets.py).
 const SHORTEST: u32 = 4;
@@ -56,48 +50,39 @@ struct Own {
 }
 
 /// Every turn of each conversation with what was said before it: what a person said is asked, what the model said is as long.
-pub(super) fn talks(args: &DataArgs) -> Result<Vec<Vec<Item>>, String> {
-    let path = path(args)?;
+pub(super) fn talks(args: &DataArgs, path: &Path) -> Result<Vec<Vec<Item>>, String> {
     let fixed = args.sharegpt_output_len.or(args.output_len);
     let talk = |conversation: Conversation| {
         let mut messages = Vec::new();
-        let mut items: Vec<Item> = Vec::new();
-        for pair in conversation.conversations.chunks_exact(2) {
+        let turn = |pair: &[Turn]| {
             messages.push(json!({"role": "user", "content": pair[0].value}));
-            let output_tokens = fixed.unwrap_or_else(|| words(&pair[1].value).max(1));
-            items.push(Item {
+            let item = Item {
                 prompt: Prompt::Messages(Value::Array(messages.clone())),
-                output_tokens,
-            });
+                output_tokens: fixed.unwrap_or_else(|| words(&pair[1].value).max(1)),
+                follows: messages.len() > 1,
+            };
             messages.push(json!({"role": "assistant", "content": pair[1].value}));
-        }
-        (!items.is_empty()).then_some(items)
+            item
+        };
+        let turns = conversation.conversations.chunks_exact(2);
+        turns.map(turn).collect::<Vec<Item>>()
     };
-    let talks: Vec<Vec<Item>> = conversations(path)?.into_iter().filter_map(talk).collect();
-    match talks.is_empty() {
-        true => Err(format!(
-            "{} holds no conversation of two turns",
-            path.display()
-        )),
-        false => Ok(talks),
-    }
+    let talks = conversations(path)?.into_iter().map(talk);
+    some(path, talks.filter(|talk| !talk.is_empty()).collect())
 }
 
 fn conversations(path: &Path) -> Result<Vec<Conversation>, String> {
-    let file = open(path)?;
-    serde_json::from_reader(file).map_err(|error| match error.is_io() {
-        true => unreadable(path, &error.into()),
-        false => format!(
+    serde_json::from_slice(&read(path)?).map_err(|error| {
+        format!(
             "{} line {}: not a conversation of ShareGPT: {error}; the file is one JSON array of objects with `conversations`",
             path.display(),
             error.line()
-        ),
+        )
     })
 }
 
 /// The first two turns of each conversation, those too short or too long left out.
-pub(super) fn sharegpt(args: &DataArgs) -> Result<Vec<Item>, String> {
-    let path = path(args)?;
+pub(super) fn sharegpt(args: &DataArgs, path: &Path) -> Result<Vec<Item>, String> {
     let all = conversations(path)?;
     let fixed = args.sharegpt_output_len.or(args.output_len);
     let item = |conversation: Conversation| {
@@ -112,17 +97,16 @@ pub(super) fn sharegpt(args: &DataArgs) -> Result<Vec<Item>, String> {
         fits.then_some(Item {
             prompt: Prompt::Text(prompt),
             output_tokens,
+            follows: false,
         })
     };
     some(path, all.into_iter().filter_map(item).collect())
 }
 
 /// One's own prompts or chats, each with its length where it says one.
-pub(super) fn own(args: &DataArgs, endpoint: Endpoint) -> Result<Vec<Item>, String> {
-    let path = path(args)?;
+pub(super) fn own(args: &DataArgs, path: &Path, endpoint: Endpoint) -> Result<Vec<Item>, String> {
     let fixed = args.custom_output_len.or(args.output_len);
-    let mut items = Vec::new();
-    lines(path, |own: Own| {
+    let item = |own: Own| {
         let prompt = match (own.prompt.or(own.question), own.messages) {
             (Some(text), None) if !text.is_empty() => Prompt::Text(text),
             (None, Some(Value::Array(list))) if endpoint != Endpoint::Chat && !list.is_empty() => {
@@ -137,13 +121,22 @@ pub(super) fn own(args: &DataArgs, endpoint: Endpoint) -> Result<Vec<Item>, Stri
         if !(1..=MOST_OUTPUT).contains(&output_tokens) {
             return Err("has `output_tokens` that are not 1 to 4000000");
         }
-        items.push(Item {
+        Ok(Item {
             prompt,
             output_tokens,
-        });
-        Ok(())
-    })?;
-    some(path, items)
+            follows: false,
+        })
+    };
+    let text = read(path)?;
+    let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
+    let items = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let items = items.map(|(number, line)| {
+        let own = serde_json::from_slice(line);
+        let own = own.map_err(|error| format!("not such a JSON object: {error}"));
+        let item = own.and_then(|own| item(own).map_err(str::to_owned));
+        item.map_err(|what| format!("{} line {number}: {what}", path.display()))
+    });
+    some(path, items.collect::<Result<_, String>>()?)
 }
 
 /// Words of a text, which stand for its tokens.
@@ -151,64 +144,12 @@ fn words(text: &str) -> u32 {
     u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX)
 }
 
-fn path(args: &DataArgs) -> Result<&Path, String> {
-    args.dataset_path
-        .as_deref()
-        .ok_or_else(|| "name the file with --dataset-path".to_owned())
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    bounded::read(path, MOST_BYTES)
+        .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))
 }
 
-/// A file of which no more than [`MOST_BYTES`] are read; one that has more is refused, not cut.
-struct Bounded<R>(Take<R>);
-
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(buffer)?;
-        match self.0.limit() {
-            0 => Err(bounded::too_large(MOST_BYTES)),
-            _ => Ok(read),
-        }
-    }
-}
-
-fn open(path: &Path) -> Result<BufReader<Bounded<File>>, String> {
-    File::open(path)
-        .map(|file| BufReader::new(Bounded(file.take(MOST_BYTES + 1))))
-        .map_err(|error| unreadable(path, &error))
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> String {
-    format!("--dataset-path: cannot read {}: {error}", path.display())
-}
-
-/// Takes each line that is not empty; a wrong one is named by file and number.
-fn lines<T: DeserializeOwned>(
-    path: &Path,
-    mut take: impl FnMut(T) -> Result<(), &'static str>,
-) -> Result<(), String> {
-    let wrong = |number: usize, what: &str| format!("{} line {number}: {what}", path.display());
-    let mut file = open(path)?;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = (&mut file).take(LONGEST_LINE).read_until(b'\n', &mut line);
-        let length = read.map_err(|error| unreadable(path, &error))?;
-        if length == 0 {
-            break;
-        }
-        if length as u64 == LONGEST_LINE {
-            return Err(wrong(number, "is longer than 16 MiB"));
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let entry = serde_json::from_slice(&line)
-            .map_err(|error| wrong(number, &format!("not such a JSON object: {error}")))?;
-        take(entry).map_err(|what| wrong(number, what))?;
-    }
-    Ok(())
-}
-
-fn some(path: &Path, items: Vec<Item>) -> Result<Vec<Item>, String> {
+fn some<T>(path: &Path, items: Vec<T>) -> Result<Vec<T>, String> {
     if items.is_empty() {
         return Err(format!(
             "{} holds no prompt that can be used; name another --dataset-path or --dataset-name",
@@ -216,16 +157,4 @@ fn some(path: &Path, items: Vec<Item>) -> Result<Vec<Item>, String> {
         ));
     }
     Ok(items)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_beyond_the_limit_is_refused_and_not_cut() {
-        let read = |most: u64| io::read_to_string(Bounded(b"12345".take(most + 1)));
-        assert_eq!(read(5).unwrap(), "12345");
-        assert_eq!(read(4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-    }
 }

@@ -4,9 +4,11 @@
 //! `TIMESTAMP,ContextTokens,GeneratedTokens`, the first such as `2023-11-16 18:15:46.6805900`).
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Deserialize;
+
+use super::Part;
 
 /// Tokens of a block that has a hash (Mooncake, FAST '25, "trace format").
 const BLOCK: u32 = 512;
@@ -25,6 +27,7 @@ pub(super) struct Entry {
     pub(super) blocks: Vec<u64>,
 }
 
+/// A line of Mooncake's; time in ms.
 #[derive(Deserialize)]
 struct Line {
     timestamp: f64,
@@ -45,97 +48,65 @@ pub(super) fn trace(path: &Path, speed: f64) -> Result<Vec<Entry>, String> {
 }
 
 fn parse(text: &str, speed: f64) -> Result<Vec<Entry>, String> {
-    let mut entries: Vec<(f64, Entry)> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with("TIMESTAMP") {
             continue;
         }
         let wrong = |why: &str| format!("line {number}: {why}");
-        let (seconds, input, output, blocks) = if line.starts_with('{') {
-            let read: Line =
-                serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
-            let seconds = read.timestamp / 1e3;
-            (
-                seconds,
-                read.input_length,
-                read.output_length,
-                read.hash_ids,
-            )
+        let read = if line.starts_with('{') {
+            serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?
         } else {
-            let read = azure(line).ok_or_else(|| {
+            azure(line).ok_or_else(|| {
                 wrong("no `timestamp, input_length, output_length`, nor TIMESTAMP,ContextTokens,GeneratedTokens")
-            })?;
-            (read.0, read.1, read.2, Vec::new())
+            })?
         };
         let is_length = |tokens: u32| (1..=MOST).contains(&tokens);
-        if !seconds.is_finite() || !is_length(input) || !is_length(output) {
+        if !read.timestamp.is_finite()
+            || !is_length(read.input_length)
+            || !is_length(read.output_length)
+        {
             return Err(wrong("a time or length that no request can have"));
         }
-        let at = Duration::ZERO;
-        let entry = Entry {
-            at,
-            input,
-            output,
-            blocks,
-        };
-        entries.push((seconds, entry));
+        lines.push(read);
     }
-    entries.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let first = entries.first().ok_or("holds no request")?.0;
-    let at = |(seconds, entry): (f64, Entry)| {
-        let at = Duration::try_from_secs_f64((seconds - first) / speed);
-        let at = at.map_err(|error| error.to_string())?;
-        Ok(Entry { at, ..entry })
+    lines.sort_by(|one, other| one.timestamp.total_cmp(&other.timestamp));
+    let first = lines.first().ok_or("holds no request")?.timestamp;
+    let entry = |line: Line| {
+        let at = Duration::try_from_secs_f64((line.timestamp - first) / 1e3 / speed);
+        Ok(Entry {
+            at: at.map_err(|error| error.to_string())?,
+            input: line.input_length,
+            output: line.output_length,
+            blocks: line.hash_ids,
+        })
     };
-    entries.into_iter().map(at).collect()
+    lines.into_iter().map(entry).collect()
 }
 
-/// Seconds, prompt and output tokens of a line of Azure's.
-fn azure(line: &str) -> Option<(f64, u32, u32)> {
+/// A line of Azure's.
+fn azure(line: &str) -> Option<Line> {
     let mut fields = line.split(',').map(str::trim);
     let (instant, input, output) = (fields.next()?, fields.next()?, fields.next()?);
-    let (date, time) = instant.split_once([' ', 'T'])?;
-    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
     // A zone at the end is the same one in every line.
-    let time = time.trim_end_matches('Z').split('+').next()?;
-    let mut time = time.split(':').map(|part| part.parse::<f64>().ok());
-    let (hours, minutes, seconds) = (time.next()??, time.next()??, time.next()??);
-    #[expect(clippy::cast_precision_loss, reason = "days since 1970")]
-    let days = days(year, month, day) as f64;
-    let at = days * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds;
-    Some((at, input.parse().ok()?, output.parse().ok()?))
-}
-
-/// Days since 1970 (Howard Hinnant, "chrono-compatible low-level date algorithms").
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    let at = humantime::parse_rfc3339_weak(instant.split('+').next()?).ok()?;
+    Some(Line {
+        timestamp: at.duration_since(UNIX_EPOCH).ok()?.as_secs_f64() * 1e3,
+        input_length: input.parse().ok()?,
+        output_length: output.parse().ok()?,
+        hash_ids: Vec::new(),
+    })
 }
 
 impl Entry {
     /// Tokens of each block of the prompt, with what says what it holds; `None` for what it shares with nobody.
-    pub(super) fn parts(&self) -> Vec<(Option<u64>, u32)> {
-        let mut left = self.input;
-        let mut parts = Vec::new();
-        for block in &self.blocks {
-            let tokens = left.min(BLOCK);
-            left -= tokens;
-            // A block that is not full has the prompt's end.
-            if tokens == BLOCK {
-                parts.push((Some(*block), tokens));
-            } else {
-                left += tokens;
-                break;
-            }
-        }
-        if left > 0 {
-            parts.push((None, left));
-        }
+    pub(super) fn parts(&self) -> Vec<Part> {
+        // A block that is not full has the prompt's end.
+        let full = self.blocks.iter().take((self.input / BLOCK) as usize);
+        let mut parts: Vec<Part> = full.map(|block| (Some(*block), BLOCK)).collect();
+        let shared: u32 = parts.iter().map(|(_, tokens)| tokens).sum();
+        parts.push((None, self.input - shared));
         parts
     }
 }
@@ -155,7 +126,10 @@ mod tests {
             entries[0].parts(),
             [(Some(46), 512), (Some(47), 512), (None, 176)]
         );
-        assert_eq!(entries[1].parts(), [(Some(46), 512), (Some(47), 512)]);
+        assert_eq!(
+            entries[1].parts(),
+            [(Some(46), 512), (Some(47), 512), (None, 0)]
+        );
         // Twice as fast.
         let fast = parse(text, 2.0).unwrap();
         assert_eq!(fast[1].at, Duration::from_micros(1_526_500));
@@ -169,9 +143,6 @@ mod tests {
         let entries = parse(text, 1.0).unwrap();
         assert_eq!(entries[1].at, Duration::from_millis(1500));
         assert_eq!((entries[1].input, entries[1].output), (396, 109));
-        assert_eq!(days(1970, 1, 1), 0);
-        // 30 years with 7 leap days, and 31 + 29 days.
-        assert_eq!(days(2000, 3, 1), 30 * 365 + 7 + 60);
         for wrong in ["", "a,b,c", "{\"timestamp\": 1}", "2023-11-16 1:2:3,0,5"] {
             assert!(parse(wrong, 1.0).is_err(), "{wrong}");
         }

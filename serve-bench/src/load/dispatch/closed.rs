@@ -7,69 +7,45 @@ use std::time::Instant;
 
 use tokio::task::spawn_local;
 
-use super::{Numbered, Told, join};
+use super::{Told, join};
 use crate::load::reply::Reply;
-use crate::load::request::{Bodies, Request};
+use crate::load::request::{Request, of};
 use crate::load::slot::Slot;
 
-/// Sends the warm-up requests.
-pub(super) async fn warm_up(
-    slots: Vec<Slot>,
-    requests: Vec<Request>,
-    tell: &Sender<Told>,
-) -> Vec<Slot> {
-    let next = Cell::new(0);
-    let take = move |_| {
-        let number = next.replace(next.get() + 1);
-        let request = requests.get(number)?.clone();
-        Some((u32::try_from(number).ok()?, request))
-    };
-    loops(slots, Rc::new(take), tell, Told::Warmup).await
-}
-
-/// Sends the measured requests, none after `until`.
+/// Sends so many of these requests, none after `until`: every slot takes the next one when it is free, or the next turn of its
+/// conversation.
 pub(super) async fn ask_all(
     slots: Vec<Slot>,
-    bodies: Rc<Bodies>,
-    requests: u32,
+    (requests, count): (Rc<[Request]>, u32),
     until: Option<Instant>,
-    tell: &Sender<Told>,
-) {
-    let next = Cell::new(0);
-    let take = move |before: Option<u32>| {
-        let is_over = until.is_some_and(|until| Instant::now() >= until);
-        let turn = before.map(|before| before + 1);
-        let turn = turn.filter(|turn| *turn < requests && bodies.follows(*turn));
-        let number = turn.unwrap_or_else(|| {
-            // Turns behind a first one are of the slot that has that.
-            let begins = |number: &u32| *number >= requests || !bodies.follows(*number);
-            let number = (next.get()..=requests).find(begins).unwrap_or(requests);
-            next.set(number + 1);
-            number
-        });
-        (!is_over && number < requests).then(|| (number, bodies.measured(number)))
-    };
-    loops(slots, Rc::new(take), tell, Told::Reply).await;
-}
-
-/// Every slot takes the next request when it is free.
-async fn loops(
-    slots: Vec<Slot>,
-    take: Rc<dyn Fn(Option<u32>) -> Option<Numbered>>,
     tell: &Sender<Told>,
     as_told: fn(Reply) -> Told,
 ) -> Vec<Slot> {
+    let next = Rc::new(Cell::new(0));
     let tasks = slots.into_iter().map(|mut slot| {
-        let (take, tell) = (Rc::clone(&take), tell.clone());
+        let (requests, next, tell) = (Rc::clone(&requests), Rc::clone(&next), tell.clone());
         spawn_local(async move {
-            let mut before = None;
-            while let Some((number, request)) = take(before) {
+            // Turns behind a first one are of the slot that has that.
+            let begins = |number: &u32| *number >= count || !of(&requests, *number).follows;
+            let mut turn = count;
+            while until.is_none_or(|until| Instant::now() < until) {
+                let number = if begins(&turn) {
+                    let number = (next.get()..count).find(begins).unwrap_or(count);
+                    next.set(number + 1);
+                    number
+                } else {
+                    turn
+                };
+                if number >= count {
+                    break;
+                }
+                let request = of(&requests, number);
                 if let Some(time) = request.think_time {
                     slot.rest(time).await;
                 }
-                let reply = slot.ask(number, &request).await;
+                let reply = slot.ask(number, request).await;
                 drop(tell.send(as_told(reply)));
-                before = Some(number);
+                turn = number + 1;
             }
             slot
         })

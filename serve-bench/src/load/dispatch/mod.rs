@@ -23,7 +23,7 @@ use tokio::task::spawn_local;
 pub(super) use self::schedule::schedule;
 use super::own::{CpuTime, Own};
 use super::reply::Reply;
-use super::request::{Bodies, Request};
+use super::request::Bodies;
 use super::slot::{Destination, Slot};
 use crate::open_files::raise_open_files;
 
@@ -52,7 +52,7 @@ pub(super) enum Told {
 }
 
 /// What the load itself took, and how its requests left.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Sent {
     /// What its thread took.
     pub(super) own: Own,
@@ -60,20 +60,6 @@ pub(super) struct Sent {
     pub(super) backlog: Option<u32>,
     /// How long the thread did not come to look when it should have: it was stopped, or others had its CPU.
     pub(super) stood_still: Duration,
-}
-
-impl Sent {
-    /// Of a load that was broken off before it could tell.
-    pub(super) fn of_unfinished() -> Self {
-        Self {
-            own: Own {
-                busy: None,
-                starved: None,
-            },
-            backlog: None,
-            stood_still: Duration::ZERO,
-        }
-    }
 }
 
 /// What the load is to do.
@@ -133,17 +119,8 @@ impl Pace {
     }
 }
 
-/// How a load came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// By itself, or by a signal or `stop`.
-    Usual,
-    /// More came than a run takes in.
-    Spent,
-}
-
 /// Runs the load to its end, or until a signal or `stop`, or until more came than a run takes in; then requests in flight are
-/// dropped.
+/// dropped. Says whether that was more than a run takes in.
 ///
 /// # Errors
 /// The system refuses the runtime.
@@ -153,7 +130,7 @@ pub(super) fn run(
     stop: &Arc<AtomicBool>,
     go: oneshot::Receiver<()>,
     tell: &Sender<Told>,
-) -> std::io::Result<Ending> {
+) -> std::io::Result<bool> {
     raise_open_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -173,11 +150,8 @@ pub(super) fn run(
             }
         };
         tokio::select! {
-            () = phases(Rc::clone(&to), work.bodies, work.pace, go, tell, &still) => Ending::Usual,
-            () = stopped => match to.budget.is_spent() && !is_stopped() {
-                true => Ending::Spent,
-                false => Ending::Usual,
-            },
+            () = phases(Rc::clone(&to), work.bodies, work.pace, go, tell, &still) => false,
+            () = stopped => to.budget.is_spent() && !is_stopped(),
         }
     }))
 }
@@ -190,21 +164,23 @@ async fn phases(
     tell: &Sender<Told>,
     still: &Cell<Duration>,
 ) {
-    let slots: Vec<Slot> = (0..pace.places())
+    let mut slots: Vec<Slot> = (0..pace.places())
         .map(|_| Slot::new(Rc::clone(&to)))
         .collect();
-    // That nobody listens any more is seen by `stop`.
-    let (warming, resting) = split(slots, bodies.warmups.len());
-    let warming = prepare(warming).await;
-    let mut slots = closed::warm_up(warming, bodies.warmups.clone(), tell).await;
+    // As many as warm-up requests can use.
+    let resting = slots.split_off(slots.len().min(bodies.warmups.len()));
+    let warming = prepare(slots).await;
+    let count = u32::try_from(bodies.warmups.len()).unwrap_or(u32::MAX);
+    let warmups = (bodies.warmups.into(), count);
+    let mut slots = closed::ask_all(warming, warmups, None, tell, Told::Warmup).await;
     slots.extend(resting);
+    // That nobody listens any more is seen by `stop`.
     drop(tell.send(Told::WarmedUp));
     if go.await.is_err() {
         return;
     }
     let slots = prepare(slots).await;
     to.budget.renew();
-    let bodies = Rc::new(bodies);
     let (cpu, still_before) = (CpuTime::of_this_thread(), still.get());
     let start = Instant::now();
     drop(tell.send(Told::Began(start)));
@@ -213,7 +189,8 @@ async fn phases(
             requests, duration, ..
         } => {
             let until = duration.map(|duration| start + duration);
-            closed::ask_all(slots, bodies, requests, until, tell).await;
+            let requests = (bodies.measured.into(), requests);
+            closed::ask_all(slots, requests, until, tell, Told::Reply).await;
             None
         }
         Pace::Open {
@@ -221,7 +198,7 @@ async fn phases(
             limit,
             is_paced,
         } => {
-            let pool = open::Pool::new(to, slots, limit, bodies, tell);
+            let pool = open::Pool::new(to, slots, limit, bodies.measured, tell);
             let backlog = open::send_all(pool, start, &instants).await;
             is_paced.then_some(backlog)
         }
@@ -231,12 +208,6 @@ async fn phases(
         backlog,
         stood_still: still.get() - still_before,
     })));
-}
-
-/// As many slots as warm-up requests can use, and the others.
-fn split(mut slots: Vec<Slot>, warmups: usize) -> (Vec<Slot>, Vec<Slot>) {
-    let resting = slots.split_off(slots.len().min(warmups));
-    (slots, resting)
 }
 
 /// Sees to it that every slot has a connection.
@@ -258,6 +229,3 @@ async fn join(tasks: Vec<tokio::task::JoinHandle<Slot>>) -> Vec<Slot> {
     }
     slots
 }
-
-/// A request and its number as it is recorded.
-type Numbered = (u32, Request);

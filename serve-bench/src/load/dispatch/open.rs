@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, yield_now};
 
 use super::Told;
 use super::timer::Timer;
-use crate::load::request::Bodies;
+use crate::load::request::{Request, of};
 use crate::load::slot::{Destination, Slot};
 
 /// Requests after which the replies that came meanwhile are looked at, where many are due at once.
@@ -26,7 +26,7 @@ struct Due {
 /// The connections of an open loop and what waits for them.
 pub(super) struct Pool {
     to: Rc<Destination>,
-    bodies: Rc<Bodies>,
+    requests: Vec<Request>,
     tell: Sender<Told>,
     /// Requests in flight at most.
     limit: Option<u32>,
@@ -46,12 +46,12 @@ impl Pool {
         to: Rc<Destination>,
         idle: Vec<Slot>,
         limit: Option<u32>,
-        bodies: Rc<Bodies>,
+        requests: Vec<Request>,
         tell: &Sender<Told>,
     ) -> Rc<Self> {
         Rc::new(Self {
             to,
-            bodies,
+            requests,
             tell: tell.clone(),
             limit,
             state: RefCell::new(State {
@@ -80,8 +80,8 @@ impl Pool {
     /// Sends a request, and those that waited meanwhile.
     async fn serve(self: Rc<Self>, mut slot: Slot, mut due: Due) {
         loop {
-            let request = self.bodies.measured(due.number);
-            let mut reply = slot.ask(due.number, &request).await;
+            let request = of(&self.requests, due.number);
+            let mut reply = slot.ask(due.number, request).await;
             reply.intended = Some(due.intended);
             // That nobody listens any more is seen elsewhere.
             drop(self.tell.send(Told::Reply(reply)));

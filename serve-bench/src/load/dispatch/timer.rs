@@ -47,16 +47,9 @@ impl Timer {
             .0
             .as_ref()
             .ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
-        let zero = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
         let once = Itimerspec {
-            it_interval: zero,
-            it_value: Timespec {
-                tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: time.subsec_nanos().into(),
-            },
+            it_interval: Timespec::default(),
+            it_value: Timespec::try_from(time).map_err(io::Error::other)?,
         };
         timerfd_settime(timer.get_ref(), TimerfdTimerFlags::empty(), &once)?;
         // Readable once it has expired; setting it again takes that back.

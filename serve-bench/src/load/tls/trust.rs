@@ -11,6 +11,12 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::verify::Verifier;
 
+/// Certificates that were named, and what checks against those that are trusted.
+type Named = (
+    Vec<CertificateDer<'static>>,
+    Option<Arc<WebPkiServerVerifier>>,
+);
+
 /// How connections to one server are secured.
 #[derive(Debug, Clone)]
 pub(crate) struct Trust {
@@ -29,22 +35,13 @@ impl Trust {
             "the host of an https:// address is no name that a certificate can have".to_owned()
         })?;
         let provider = Arc::new(ring::default_provider());
-        let named = match ca_file {
-            Some(file) => of_file(file)?,
-            None => Vec::new(),
-        };
-        let roots = match (insecure, ca_file) {
-            (true, _) => None,
-            (false, Some(file)) => Some(verifier(&named, &provider).map_err(|why| {
-                format!(
-                    "--ca-file: no certificate in {} can be used: {why}",
-                    file.display()
-                )
-            })?),
-            (false, None) => Some(of_system(&provider)?),
+        let (named, roots) = match ca_file {
+            Some(file) => of_file(file, &provider)?,
+            None if insecure => Default::default(),
+            None => (Vec::new(), Some(of_system(&provider)?)),
         };
         let verifier = Verifier {
-            roots,
+            roots: roots.filter(|_| !insecure),
             named,
             algorithms: provider.signature_verification_algorithms,
         };
@@ -73,18 +70,15 @@ impl Trust {
     }
 }
 
-fn of_file(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let name = file.display();
-    let pem = bounded::read(file, bounded::SETTINGS)
-        .map_err(|error| format!("--ca-file: cannot read {name}: {error}"))?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let found = found.map_err(|error| format!("--ca-file: {name} is no PEM file: {error}"))?;
-    if found.is_empty() {
-        return Err(format!(
-            "--ca-file: {name} holds no certificate; it is a PEM file with BEGIN CERTIFICATE in it"
-        ));
-    }
-    Ok(found)
+/// The certificates of a file, and what checks against them.
+fn of_file(file: &Path, provider: &Arc<CryptoProvider>) -> Result<Named, String> {
+    let wrong = |why: String| format!("--ca-file: {}: {why}", file.display());
+    let pem = bounded::read(file, bounded::SETTINGS).map_err(|error| wrong(error.to_string()))?;
+    let named = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    let named = named.map_err(|error| wrong(format!("it is no PEM file: {error}")))?;
+    let roots = verifier(&named, provider)
+        .map_err(|why| wrong(format!("it holds no certificate that can be used: {why}")))?;
+    Ok((named, Some(roots)))
 }
 
 fn of_system(provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>, String> {
