@@ -1,8 +1,8 @@
 //! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
 
-use ::explain::{Condition, Finding, Refusal};
+use ::explain::{Finding, Refusal};
 use record::unit::ByteCount;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use view::{Block, Document, Item, Next, Section, Tone, codes};
 
 use super::bars::detail;
@@ -15,7 +15,7 @@ const SHOWN: usize = 6;
 
 /// The findings that lower a grade or refuse, one line a kind, and the section of all others.
 pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
-    let mut kinds: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    let mut kinds: Vec<(&Finding, Vec<String>)> = Vec::new();
     for finding in findings {
         let run = run(finding);
         let is_known = kinds.iter().any(|(first, _)| *first == finding);
@@ -26,7 +26,7 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
             None => kinds.push((finding, run.into_iter().collect())),
         }
     }
-    let item = |(finding, runs): &(&Finding, Vec<&str>)| {
+    let item = |(finding, runs): &(&Finding, Vec<String>)| {
         let of = match runs.is_empty() {
             true => String::new(),
             false => format!("{}: ", runs.join(", ")),
@@ -44,14 +44,8 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
     let mut rest = shown.split_off(shown.len().min(SHOWN));
     rest.extend(notes.into_iter().map(item));
     if !rest.is_empty() {
-        let notes = if rest.len() == 1 {
-            "1 note".to_owned()
-        } else {
-            format!("{} notes", rest.len())
-        };
-        shown.push(Item::plain(format!(
-            "{notes} on inputs and assumptions (-v)."
-        )));
+        let more = format!("{} more on inputs and assumptions (-v).", rest.len());
+        shown.push(Item::plain(more));
     }
     (
         shown,
@@ -95,100 +89,27 @@ fn is_single(finding: &Finding) -> bool {
     run(finding).is_none() || matches!(finding, Finding::FileDoubtful { .. })
 }
 
-fn run(finding: &Finding) -> Option<&str> {
-    match finding {
-        Finding::RequestsFailed { run, .. }
-        | Finding::OpenLoop { run, .. }
-        | Finding::InFlightOff { run, .. }
-        | Finding::SeveralTokens { run, .. }
-        | Finding::PrefillInSteps { run, .. }
-        | Finding::OutputVaries { run, .. }
-        | Finding::TimesDisagree { run, .. }
-        | Finding::FileDoubtful { run, .. }
-        | Finding::Throttled { run, .. }
-        | Finding::ClocksNotWatched { run } => Some(run),
-        _ => None,
-    }
-}
-
-fn listed<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
-    values.iter().map(text).collect::<Vec<_>>().join(", ")
-}
-
-fn numbers(values: &[f64]) -> String {
-    listed(values, |value| format!("{value:.1}"))
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
-}
-
-/// The line of a finding, without the run that it is of.
-pub(super) fn words(finding: &Finding) -> String {
-    match finding {
-        Finding::ModelDiffers { names } => format!("different models: {}.", names.join(", ")),
-        Finding::BatchDiffers { in_flight } => {
-            format!(
-                "not the same batch: {} requests in flight.",
-                numbers(in_flight)
-            )
-        }
-        Finding::RequestsFailed { failed, of, .. } => format!("{failed} of {of} requests failed."),
-        Finding::SimulatedMixed { origins } => {
-            format!(
-                "measured and simulated files are mixed: {}.",
-                origins.join(", ")
-            )
-        }
-        Finding::SizeMissing {
-            tp, runs_of_one: 0, ..
-        } if *tp > 1 => {
-            format!("a result of one GPU is missing: serve TP1, too, or another size than TP{tp}.")
-        }
-        Finding::ConditionsDiffer { what, values } => {
-            format!("{} differ: {}.", condition(*what), values.join(" and "))
-        }
-        Finding::OpenLoop {
-            rate: Some(rate), ..
-        } => format!("open loop at {rate} requests/s: the batch was not fixed."),
-        Finding::PrefillInSteps { share, .. } => {
-            format!("at least {} of the steps hold prefill.", percent(*share))
-        }
-        Finding::FileDoubtful { detail, .. } => format!("doubtful figure: {detail}."),
-        Finding::EngineDiffers {
-            used,
-            served,
-            has_rules,
-            ..
-        } => match has_rules {
-            true => format!("rules of {used}, files of {served}: give --engine {served}."),
-            false => format!("rules of {used} stand in for {served}, which has none here."),
-        },
-        Finding::CollectiveTrouble { detail, more, .. } => match more {
-            0 => format!("collectives: {detail}."),
-            more => format!("collectives: {detail}; {more} more."),
-        },
-        Finding::StepHoldsPrompts {
-            most_ms: Some(most),
-        } => format!("up to {most:.2} ms of the step may be other requests' prompts."),
-        Finding::Assumed { detail } => format!("assumed: {detail}."),
-        Finding::CacheTight { tp, holds, batch } => {
-            format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
-        }
-        _ => line(finding),
-    }
-}
-
-/// The line of its code, and behind it the numbers and names that it has.
-fn line(finding: &Finding) -> String {
-    let line = lowered(codes::line(finding.code()));
-    let fields = match serde_json::to_value(finding) {
+/// What a finding has beside its code, by name.
+fn fields(finding: &Finding) -> Map<String, Value> {
+    match serde_json::to_value(finding) {
         Ok(Value::Object(fields)) => fields,
-        _ => return line,
-    };
-    let fields = fields.iter();
-    let fields = fields.filter(|(name, _)| !["code", "run"].contains(&name.as_str()));
-    let told = fields.filter_map(|(name, value)| {
+        _ => Map::new(),
+    }
+}
+
+fn run(finding: &Finding) -> Option<String> {
+    fields(finding).get("run")?.as_str().map(str::to_owned)
+}
+
+/// The line of a finding's code, without the run that it is of, and behind it the numbers and names that it has.
+fn words(finding: &Finding) -> String {
+    let mut line = codes::line(finding.code()).trim_end_matches('.').to_owned();
+    let mut fields = fields(finding);
+    fields.retain(|name, _| !["code", "run"].contains(&name.as_str()));
+    if let Some(Value::String(detail)) = fields.remove("detail") {
+        line += &format!(": {detail}");
+    }
+    let told = fields.iter().filter_map(|(name, value)| {
         let (value, name) = (shown(name, value)?, name.replace("gb_per_s", "GB/s"));
         let (what, unit) = match name.strip_suffix("_ms") {
             Some(what) => (what, " ms"),
@@ -198,8 +119,8 @@ fn line(finding: &Finding) -> String {
     });
     let told: Vec<String> = told.collect();
     match told.is_empty() {
-        true => line,
-        false => format!("{} ({}).", line.trim_end_matches('.'), told.join(", ")),
+        true => format!("{line}."),
+        false => format!("{line} ({}).", told.join(", ")),
     }
 }
 
@@ -213,7 +134,7 @@ fn shown(name: &str, value: &Value) -> Option<String> {
         Value::Number(number) => Some(match (number.as_u64(), number.as_f64()?) {
             (Some(bytes), _) if name.ends_with("bytes") => ByteCount(bytes).to_string(),
             (Some(whole), _) => whole.to_string(),
-            (None, part) if name == "share" => percent(part),
+            (None, part) if name == "share" => format!("{:.0}%", part * 100.0),
             (None, number) => format!("{number:.2}"),
         }),
         Value::Null | Value::Bool(_) | Value::Object(_) => None,
@@ -224,28 +145,4 @@ fn raised(sentence: &str) -> String {
     let mut rest = sentence.chars();
     let first = rest.next().into_iter().flat_map(char::to_uppercase);
     first.chain(rest).collect()
-}
-
-/// A sentence as it goes on after a colon.
-fn lowered(line: &str) -> String {
-    let mut rest = line.chars();
-    match rest.next() {
-        Some(first) if !line[first.len_utf8()..].starts_with(char::is_uppercase) => {
-            first.to_lowercase().chain(rest).collect()
-        }
-        _ => line.to_owned(),
-    }
-}
-
-fn condition(of: Condition) -> &'static str {
-    match of {
-        Condition::Engine => "engines",
-        Condition::Host => "machines",
-        Condition::Gpus => "GPUs",
-        Condition::Quantisation => "weight formats",
-        Condition::Machine => "simulated machines",
-        Condition::Version => "engine versions",
-        Condition::Data => "data sets",
-        Condition::Flags => "launch flags",
-    }
 }
