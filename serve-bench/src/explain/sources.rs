@@ -10,7 +10,6 @@ use import::serve::{self, Throttle};
 use import::{ServeRun, trace};
 use record::{Payload, ServerMachine};
 use tp_plan::ModelFacts;
-use view::{Item, Tone};
 
 use super::boxes::Machine;
 use super::case::CaseArgs;
@@ -66,17 +65,6 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// A line for each simulated result of which the load generator was the limit.
-    pub(super) fn limited(&self) -> Vec<Item> {
-        let serving = self.serving.iter().map(|(_, file)| file);
-        let item = |file: &PathBuf| {
-            let (result, _) = serve::read_one(file).ok()?;
-            let text = limited(file, result.invalid().next()?);
-            Some(Item::of(Tone::Warning, text).coded("client-limited"))
-        };
-        serving.chain(&self.half).filter_map(item).collect()
-    }
-
     /// Reads everything, each file once; with the slowest link of the box and the file that describes it, where they are known.
     ///
     /// # Errors
@@ -203,27 +191,23 @@ fn is_on_cpus(files: &[CallFile]) -> bool {
 
 /// Two files hold the same result, whatever their names; in words.
 fn once_each<'a>(results: impl Iterator<Item = &'a ServeRun>) -> Result<(), String> {
-    let mut before: Vec<(&str, ServeRun)> = Vec::new();
+    let measured = |run: &ServeRun| ServeRun {
+        origin: String::new(),
+        tp: None,
+        ..run.clone()
+    };
+    let mut before: Vec<&ServeRun> = Vec::new();
     for run in results {
-        let measured = ServeRun {
-            origin: String::new(),
-            tp: None,
-            ..run.clone()
-        };
-        if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
+        let is_same = |other: &&&ServeRun| measured(other) == measured(run);
+        if let Some(other) = before.iter().find(is_same) {
+            let (one, other) = (&other.origin, &run.origin);
             return Err(format!(
-                "{other} and {} hold the same result: give each run once",
-                run.origin
+                "{one} and {other} hold the same result: give each run once"
             ));
         }
-        before.push((&run.origin, measured));
+        before.push(run);
     }
     Ok(())
-}
-
-fn limited(file: &Path, reason: &str) -> String {
-    let file = file.display();
-    format!("{file} is not the server's: the load generator was the limit ({reason})")
 }
 
 /// What serving results say beside their times.
@@ -238,19 +222,21 @@ impl Beside {
     /// A serving result with what a monitor saw beside it; what that saw of the clocks, and what reading it found, are kept here.
     fn run(&mut self, file: &Path) -> Result<(ServeRun, Option<ServerMachine>), String> {
         let (result, record) = serve::read_one(file).map_err(|error| error.to_string())?;
-        // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
-        if let Some(reason) = result.invalid().next()
-            && result.run.simulated.is_none()
-        {
-            return Err(format!(
-                "{}; measure it again on a client that keeps up",
-                limited(file, reason)
-            ));
-        }
         let origin = &result.run.origin;
         let found = result.findings.iter().map(view::imported::words);
-        self.found
-            .extend(found.map(|words| (origin.clone(), words)));
+        let mut found: Vec<String> = found.collect();
+        if let Some(reason) = result.invalid().next() {
+            let limited = format!("the load generator was the limit ({reason})");
+            // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
+            if result.run.simulated.is_none() {
+                return Err(format!(
+                    "{origin}: {limited}; measure it again on a client that keeps up"
+                ));
+            }
+            found.push(limited);
+        }
+        let found = found.into_iter().map(|words| (origin.clone(), words));
+        self.found.extend(found);
         let Some(record) = record else {
             return Ok((result.run, None));
         };
