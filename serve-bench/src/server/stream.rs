@@ -10,37 +10,19 @@ use hyper::body::{Body, Frame};
 use super::args::Fault;
 use super::dialect::{Chunks, DONE};
 use super::error::ApiError;
-use super::pacer::{Token, Tokens};
+use super::pacer::Tokens;
 use super::reply::Usage;
 
 /// What is known of a reply while its tokens come.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     given: u32,
-    cached: u32,
     /// Tokens at the end of those given that are in no event yet.
     held: u32,
     /// Whether the reply is whole.
     is_ended: bool,
     /// Whether it is about to be cut.
     is_cut: bool,
-}
-
-impl Progress {
-    /// Takes a token.
-    pub(super) fn add(&mut self, token: &Token) {
-        self.given += 1;
-        self.cached = token.cached;
-    }
-
-    /// What the reply's end tells.
-    pub(super) fn usage(&self, prompt_tokens: u32) -> Usage {
-        Usage {
-            prompt_tokens,
-            completion_tokens: self.given,
-            cached_tokens: self.cached,
-        }
-    }
 }
 
 /// Server-sent events of one reply. Dropping it early, as when the client has gone, cancels the request.
@@ -66,7 +48,7 @@ impl Stream {
                 let gone = engine_gone().json();
                 return Poll::Ready(format!("data: {gone}\n\n{DONE}"));
             };
-            self.progress.add(&token);
+            self.progress.given += 1;
             self.progress.held += 1;
             let is_full = self.progress.given == 1 || self.progress.held >= self.tokens_per_chunk;
             if !(is_full || token.last) {
@@ -77,7 +59,11 @@ impl Stream {
             let mut events = self.chunks.tokens(first, held, token.last);
             if token.last {
                 self.progress.is_ended = true;
-                let usage = self.progress.usage(self.prompt_tokens);
+                let usage = Usage {
+                    prompt_tokens: self.prompt_tokens,
+                    completion_tokens: self.progress.given,
+                    cached_tokens: token.cached,
+                };
                 events.push_str(&self.chunks.tail(usage, self.counts));
             }
             return Poll::Ready(events);
