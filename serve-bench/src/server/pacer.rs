@@ -206,14 +206,14 @@ impl Pace {
                     true => self.engine.submit_loaded(request, now),
                     false => self.engine.submit_with_prefix(request, arrived.keys, now),
                 };
-                let reply = Reply {
-                    tokens,
-                    arrived: arrived.at,
-                    cached: 0,
-                    admitted: None,
-                    last: None,
-                };
                 if is_taken.is_ok() {
+                    let reply = Reply {
+                        tokens,
+                        arrived: arrived.at,
+                        cached: 0,
+                        admitted: None,
+                        last: None,
+                    };
                     self.replies.insert(id, reply);
                 }
             }
@@ -222,6 +222,10 @@ impl Pace {
                 self.replies.remove(&id);
             }
         }
+        self.count_waiting();
+    }
+
+    fn count_waiting(&self) {
         let waiting = self.engine.waiting() as u64;
         self.counters.waiting.store(waiting, Relaxed);
     }
@@ -283,8 +287,7 @@ impl Pace {
             let tokens = u64::from(step.prompt_tokens);
             counters.prompt_tokens.fetch_add(tokens, Relaxed);
         }
-        let waiting = self.engine.waiting() as u64;
-        counters.waiting.store(waiting, Relaxed);
+        self.count_waiting();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
