@@ -55,7 +55,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Half(args) => planned(show, |asker| half::run(&args, asker)),
         Command::Explain(args) => ended(explain::run(&args, show)),
         Command::Predict(args) => ended(predict::run(&args, show)),
-        Command::Kv(args) => kv::run(&args, show),
+        Command::Kv(args) => ended(kv::run(&args, show)),
     })
 }
 
