@@ -65,12 +65,12 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Engine(args) => server::run(&args),
         ServeCommand::Route(args) => route::run(&args),
         ServeCommand::Check(args) => split::check(&args, show),
-        ServeCommand::Parts(args) => route::parts(&args, show),
+        ServeCommand::Parts(args) => ended(route::parts(&args, show)),
         ServeCommand::Selftest(args) => planned(show, |asker| selftest::run(&args, asker)),
         ServeCommand::EngineLog(args) => ended(engine_log::run(&args, show)),
         ServeCommand::Slo(args) => planned(show, |asker| slo::run(&args, asker)),
         ServeCommand::Sweep(args) => planned(show, |asker| sweep::run(&args, asker)),
-        ServeCommand::Show(args) => show::run(&args, show),
+        ServeCommand::Show(args) => ended(show::run(&args, show)),
         ServeCommand::Compare(args) => compare::run(&args, show),
     }
 }

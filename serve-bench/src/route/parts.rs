@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use program::outputs;
-use program::say;
 use program::show::Show;
+use program::{Stop, outputs};
 use record::exit;
 use serde::Serialize;
 use stats::{Interval, distribution};
@@ -15,16 +14,7 @@ use view::serve::{maybe, significant, within};
 use view::{Block, Document, Item, Section, Table, Tone};
 
 use super::journal::Row;
-use super::questions::Counters;
-
-/// Histograms of engines and milliseconds of their unit.
-const QUEUE: [(&str, f64); 1] = [("vllm:request_queue_time_seconds", 1e3)];
-const PREFILL: [(&str, f64); 1] = [("vllm:request_prefill_time_seconds", 1e3)];
-const LINK: [(&str, f64); 3] = [
-    ("vllm:nixl_xfer_time_seconds", 1e3),
-    ("vllm:mooncake_xfer_time_seconds", 1e3),
-    ("sglang:kv_transfer_latency_ms", 1.0),
-];
+use super::questions::{Counters, LINK, PREFILL, QUEUE};
 
 /// The time to first token in parts, from a router's journal.
 ///
@@ -267,24 +257,21 @@ impl Parts {
 }
 
 /// Prints the parts, and gives the exit code.
-pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
+///
+/// # Errors
+/// The journal cannot be read, or no request of it was served.
+pub(crate) fn parts(args: &PartsArgs, show: Show) -> Result<u8, Stop> {
     let journal = args.journal.display();
-    let parts = match read(&args.journal, None) {
-        Ok(Some(parts)) => parts,
-        Ok(None) => {
-            say!("error: {journal} holds no request that was served");
-            return exit::INCONCLUSIVE;
-        }
-        Err(error) => {
-            say!("error: cannot read {journal}: {error}");
-            return exit::USAGE;
-        }
-    };
+    let parts = read(&args.journal, None);
+    let parts = parts.map_err(|error| Stop::Usage(format!("cannot read {journal}: {error}")))?;
+    let parts = parts.ok_or_else(|| {
+        Stop::Refused(format!("{journal} holds no request that was served").into())
+    })?;
     let document = document(&parts);
-    exit::fold([
+    Ok(exit::fold([
         outputs::with_json(show, &document, &parts, args.json.as_deref()),
         crate::show::page(args.html.as_deref(), &document),
-    ])
+    ]))
 }
 
 /// The document of the parts.

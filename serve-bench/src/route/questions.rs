@@ -16,13 +16,13 @@ use crate::beside::names::samples;
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Histograms whose sums and counts are kept, as vLLM 0.33 and SGLang 0.5 call them. SGLang's latency is in milliseconds.
-const KEPT: [&str; 5] = [
-    "vllm:request_queue_time_seconds",
-    "vllm:request_prefill_time_seconds",
-    "vllm:nixl_xfer_time_seconds",
-    "vllm:mooncake_xfer_time_seconds",
-    "sglang:kv_transfer_latency_ms",
+/// Histograms whose sums and counts are kept, as vLLM 0.33 and SGLang 0.5 call them, and milliseconds of their unit.
+pub(super) const QUEUE: [(&str, f64); 1] = [("vllm:request_queue_time_seconds", 1e3)];
+pub(super) const PREFILL: [(&str, f64); 1] = [("vllm:request_prefill_time_seconds", 1e3)];
+pub(super) const LINK: [(&str, f64); 3] = [
+    ("vllm:nixl_xfer_time_seconds", 1e3),
+    ("vllm:mooncake_xfer_time_seconds", 1e3),
+    ("sglang:kv_transfer_latency_ms", 1.0),
 ];
 
 /// The protocol; asked of the first prefill engine that answers, and kept.
@@ -125,7 +125,8 @@ fn values(text: &str) -> BTreeMap<String, f64> {
     for (name, value) in samples(text) {
         let sum = name.strip_suffix("_sum");
         let stem = sum.or_else(|| name.strip_suffix("_count"));
-        if stem.is_some_and(|stem| KEPT.contains(&stem)) {
+        let mut kept = [&QUEUE[..], &PREFILL, &LINK].into_iter().flatten();
+        if stem.is_some_and(|stem| kept.any(|(name, _)| *name == stem)) {
             *values.entry(name.to_owned()).or_insert(0.0) += value;
         }
     }
