@@ -63,7 +63,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
     match command {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
-        ServeCommand::Route(args) => route::run(&args),
+        ServeCommand::Route(args) => ended(route::run(&args)),
         ServeCommand::Check(args) => split::check(&args, show),
         ServeCommand::Parts(args) => ended(route::parts(&args, show)),
         ServeCommand::Selftest(args) => planned(show, |asker| selftest::run(&args, asker)),

@@ -16,7 +16,7 @@ use super::peer::{Exchange, Failure, Peer, kept};
 use super::questions;
 use super::relay::{Beside, Relay, error};
 use super::router::{Held, Router, Ticket};
-use crate::listener::{JSON, Reply, whole};
+use crate::listener::Reply;
 
 /// The largest body, bytes.
 const LARGEST_BODY: usize = 32 << 20;
@@ -53,16 +53,15 @@ impl Fault {
     fn of(who: &str, failure: Failure, kv: Kv) -> Self {
         let (status, code, message) = match failure {
             Failure::Answered(reply) => {
-                let mut response = whole(reply.status, JSON, reply.body);
-                *response.headers_mut() = reply.headers;
+                let status = reply.status;
                 return Self {
-                    code: format!("{who}-{}", reply.status.as_u16()),
-                    response,
+                    code: format!("{who}-{}", status.as_u16()),
+                    response: reply.passed_on(),
                     kv,
                     // Of a decode engine 502 and 504 are somebody's word on it, or a sidecar's on the prefill engine.
                     is_passing: match who {
-                        "prefill" => matches!(reply.status.as_u16(), 502..=504),
-                        _ => reply.status == UNREACHED,
+                        "prefill" => matches!(status.as_u16(), 502..=504),
+                        _ => status == UNREACHED,
                     },
                 };
             }

@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
+use crate::listener::{JSON, Reply, whole};
 use crate::load::Trust;
 
 /// How long connecting may take.
@@ -220,6 +221,15 @@ pub(crate) struct Whole {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+}
+
+impl Whole {
+    /// The same for a client.
+    pub(crate) fn passed_on(self) -> Response<Reply> {
+        let mut response = whole(self.status, JSON, self.body);
+        *response.headers_mut() = self.headers;
+        response
+    }
 }
 
 /// A request that an engine works on. Dropping it before [`Exchange::finished`] closes the connection, which cancels it there.
