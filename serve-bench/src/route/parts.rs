@@ -96,36 +96,42 @@ fn of(text: &str, last: Option<usize>) -> Option<Parts> {
     Parts::of(&rows[first..], &counters.collect::<Vec<_>>())
 }
 
+/// An instant of a request, us.
+type Stamp = fn(&Row) -> Option<u64>;
+
 /// Milliseconds between two instants of each request.
 #[expect(clippy::cast_precision_loss, reason = "microseconds of requests")]
-fn between(rows: &[&Row], from: fn(&Row) -> Option<u64>, to: fn(&Row) -> Option<u64>) -> Vec<f64> {
+fn between(rows: &[&Row], from: Stamp, to: Stamp) -> Vec<f64> {
     let ms = |row: &&Row| Some((to(row)? as f64 - from(row)? as f64) * 1e-3);
     rows.iter().filter_map(ms).collect()
 }
 
-/// By how much a histogram grew: mean in ms and number.
-fn grown(counters: &[Counters], is_prefill: bool, name: &str, unit_ms: f64) -> Option<(f64, f64)> {
-    // The last line of each engine at the beginning and at the end.
-    let mut engines: BTreeMap<&str, [Option<(f64, f64)>; 2]> = BTreeMap::new();
-    for line in counters.iter().filter(|line| line.is_prefill == is_prefill) {
-        let value = |suffix| line.values.get(&format!("{name}{suffix}")).copied();
-        let both = value("_sum").zip(value("_count"));
-        engines.entry(&line.engine).or_default()[usize::from(line.is_end)] = both;
-    }
-    let (mut sum, mut count) = (0.0, 0.0);
-    for [begin, end] in engines.into_values() {
-        // An engine that was read once only tells nothing of these requests.
-        let (begin, end) = begin.zip(end)?;
-        sum += end.0 - begin.0;
-        count += end.1 - begin.1;
-    }
-    (count > 0.0).then(|| (sum / count * unit_ms, count))
+/// By how much the first of these histograms that grew did: mean in ms and number.
+fn grown(counters: &[Counters], is_prefill: bool, names: &[(&str, f64)]) -> Option<(f64, f64)> {
+    names.iter().find_map(|(name, unit_ms)| {
+        // The last line of each engine at the beginning and at the end.
+        let mut engines: BTreeMap<&str, [Option<(f64, f64)>; 2]> = BTreeMap::new();
+        for line in counters.iter().filter(|line| line.is_prefill == is_prefill) {
+            let value = |suffix| line.values.get(&format!("{name}{suffix}")).copied();
+            let both = value("_sum").zip(value("_count"));
+            engines.entry(&line.engine).or_default()[usize::from(line.is_end)] = both;
+        }
+        let (mut sum, mut count) = (0.0, 0.0);
+        for [begin, end] in engines.into_values() {
+            // An engine that was read once only tells nothing of these requests.
+            let (begin, end) = begin.zip(end)?;
+            sum += end.0 - begin.0;
+            count += end.1 - begin.1;
+        }
+        (count > 0.0).then(|| (sum / count * unit_ms, count))
+    })
 }
 
 impl Part {
-    /// What the router saw.
-    fn stamped(code: &'static str, values: &[f64]) -> Self {
-        let found = distribution(values);
+    /// What the router saw between two instants of each request.
+    fn stamped(code: &'static str, rows: &[&Row], from: Stamp, to: Stamp) -> Self {
+        let values = between(rows, from, to);
+        let found = distribution(&values);
         Self {
             code,
             mean_ms: found.as_ref().map(|found| found.mean),
@@ -135,22 +141,13 @@ impl Part {
         }
     }
 
-    /// What engines counted, under the first of these names that grew.
+    /// What engines counted: mean and number.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a count"
     )]
-    fn counted(
-        code: &'static str,
-        counters: &[Counters],
-        is_prefill: bool,
-        names: &[(&str, f64)],
-    ) -> Self {
-        let mut grown = names
-            .iter()
-            .filter_map(|(name, unit_ms)| grown(counters, is_prefill, name, *unit_ms));
-        let found = grown.next();
+    fn counted(code: &'static str, found: Option<(f64, f64)>) -> Self {
         Self {
             code,
             mean_ms: found.map(|(mean, _)| mean),
@@ -195,18 +192,18 @@ impl Parts {
     /// From the lines of a journal; `None` where no request was served.
     fn of(rows: &[Row], counters: &[Counters]) -> Option<Self> {
         let done: Vec<&Row> = rows.iter().filter(|row| row.outcome == "done").collect();
-        let ttft = between(&done, |_| Some(0), |row| row.decode_first_us);
+        let begun: Stamp = |_| Some(0);
+        let ttft = between(&done, begun, |row| row.decode_first_us);
         let total = distribution(&ttft)?;
-        let is_concurrent = done
-            .iter()
-            .any(|row| row.prefill_reply_us > row.decode_sent_us);
+        let is_late = |row: &&Row| row.prefill_reply_us > row.decode_sent_us;
+        let is_concurrent = done.iter().any(is_late);
         let is_single = done.iter().all(|row| row.prefill_sent_us.is_none());
 
         // One more than those of the router may be a probe's.
         let most = rows.len() + 1 + rows.len() / 10;
         let mut others = None;
         let mut counted = |code, is_prefill, names: &[(&str, f64)]| {
-            let mut part = Part::counted(code, counters, is_prefill, names);
+            let mut part = Part::counted(code, grown(counters, is_prefill, names));
             if part.n > most {
                 others = Some(part.n);
                 part.mean_ms = None;
@@ -217,26 +214,31 @@ impl Parts {
         let p_work = counted("prefill", true, &PREFILL);
         let d_queue = counted("decode-queue", false, &QUEUE);
         let d_step = counted("first-step", false, &PREFILL);
-        let link = Part::counted("kv-transfer", counters, false, &LINK);
-        let decode = between(&done, |row| row.decode_sent_us, |row| row.decode_first_us);
-        let decode = Part::stamped("decode", &decode);
+        let link = Part::counted("kv-transfer", grown(counters, false, &LINK));
+        let stamped = |code, from, to| Part::stamped(code, &done, from, to);
+        let decode = stamped(
+            "decode",
+            |row| row.decode_sent_us,
+            |row| row.decode_first_us,
+        );
         let mut parts = Vec::new();
         let left = if is_concurrent || is_single {
-            let router = between(&done, |_| Some(0), |row| row.decode_sent_us);
-            parts.push(Part::stamped("router", &router));
+            parts.push(stamped("router", begun, |row| row.decode_sent_us));
             // What the decode engine waits for: the prefill engine, and what follows.
             let within = [&p_queue, &p_work, &link, &d_queue, &d_step];
             let left = decode.rest("unexplained", &within);
             parts.extend([p_queue, p_work]);
             left
         } else {
-            let router = between(&done, |_| Some(0), |row| row.prefill_sent_us);
-            let leg = between(&done, |row| row.prefill_sent_us, |row| row.prefill_reply_us);
-            let leg = Part::stamped("prefill-leg", &leg);
-            let dispatch = between(&done, |row| row.prefill_reply_us, |row| row.decode_sent_us);
+            let leg = stamped("leg", |row| row.prefill_sent_us, |row| row.prefill_reply_us);
             let reply = leg.rest("prefill-reply", &[&p_queue, &p_work]);
-            parts.extend([Part::stamped("router", &router), p_queue, p_work, reply]);
-            parts.push(Part::stamped("dispatch", &dispatch));
+            parts.push(stamped("router", begun, |row| row.prefill_sent_us));
+            parts.extend([p_queue, p_work, reply]);
+            parts.push(stamped(
+                "dispatch",
+                |row| row.prefill_reply_us,
+                |row| row.decode_sent_us,
+            ));
             decode.rest("unexplained", &[&link, &d_queue, &d_step])
         };
         parts.extend([link, d_queue, d_step, left]);
