@@ -245,7 +245,7 @@ impl Shared {
         mut tokens: Tokens,
     ) -> Result<String, ApiError> {
         for completion_tokens in 1.. {
-            let token = tokens.next().await.ok_or_else(engine_gone)?;
+            let token = tokens.recv().await.ok_or_else(engine_gone)?;
             if token.last {
                 let usage = Usage {
                     prompt_tokens,

@@ -42,7 +42,7 @@ impl Stream {
     /// Waits for tokens until there is an event.
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<String> {
         loop {
-            let Some(token) = ready!(self.tokens.poll_next(context)) else {
+            let Some(token) = ready!(self.tokens.poll_recv(context)) else {
                 // As vLLM ends a stream whose engine has died: status 200 went out long ago.
                 self.progress.is_ended = true;
                 let gone = engine_gone().json();
