@@ -1,13 +1,12 @@
 //! Numbers, bars, tables and the frame that all these documents share.
 
-use ::explain::{
-    Bar as StepBar, Basis, Cause, CollectiveCost, Grade, InputSource, Prior, Range, StepFrom,
-    Taken, TimeSource,
-};
+use ::explain::{Bar as StepBar, Cause, CollectiveCost, Grade, InputSource, Prior, Range};
 use program::provenance::now;
 use record::unit::ByteCount;
 use view::page::{Bar, BarKind, Waterfall};
 use view::{Block, Document, Section, Table, Tone};
+
+use super::told::told;
 
 /// What is not there.
 pub(super) const ABSENT: &str = "—";
@@ -124,7 +123,7 @@ pub(super) fn step(fewer: (u32, Range), bars: &[StepBar], more: (u32, Range)) ->
             Cause::Unexplained => BarKind::Unexplained,
             _ => BarKind::Cause,
         };
-        bar(cause(of.cause), of.ms, kind, of.grade)
+        bar(&told(&of.cause), of.ms, kind, of.grade)
     });
     let all = [total(fewer)].into_iter().chain(parts).chain([total(more)]);
     waterfall(decimals(more.1.mid), all.collect())
@@ -137,71 +136,14 @@ pub(super) fn parts<'a>(bars: impl Iterator<Item = &'a StepBar>, step_ms: f64) -
             .grade
             .map_or_else(|| ABSENT.to_owned(), |grade| grade.to_string());
         [
-            cause(of.cause).to_owned(),
+            told(&of.cause),
             range(&of.ms, decimals(step_ms)),
             grade,
-            basis(&of.basis),
+            told(&of.basis),
         ]
     });
     let heads = ["part", "ms a step, median (5% to 95%)", "grade", "rests on"];
     table(heads, rows.collect())
-}
-
-fn cause(of: Cause) -> &'static str {
-    match of {
-        Cause::Ideal => "ideal share",
-        Cause::NarrowGemm => "narrow GEMMs",
-        Cause::Unsharded => "replicated work",
-        Cause::Host => "host",
-        Cause::AllReduce => "all-reduce",
-        Cause::AllGather => "all-gather",
-        Cause::Communication => "communication",
-        Cause::Unexplained => "unexplained",
-        Cause::Gemm => "GEMMs",
-        Cause::Attention => "attention",
-        Cause::Elementwise => "elementwise",
-        Cause::Executor => "executor",
-        Cause::Skew => "skew",
-        Cause::LeftOut => "left out",
-    }
-}
-
-/// What a bar rests on.
-fn basis(of: &Basis) -> String {
-    match of {
-        Basis::Steps => "the measured step of one GPU".to_owned(),
-        Basis::Priors { names } => format!("priors {}", names.join(", ")),
-        Basis::Shard => "shard run on one GPU".to_owned(),
-        Basis::Difference => "step less the shard run's".to_owned(),
-        Basis::Collectives { sources, face_ms } => {
-            let sources: Vec<String> = sources.iter().map(source).collect();
-            format!("{face_ms:.2} ms by {}", sources.join("; "))
-        }
-        Basis::Rest => "what is left".to_owned(),
-        Basis::RestWithCommunication => "what is left, communication included".to_owned(),
-    }
-}
-
-/// Where a time was read.
-fn source(of: &TimeSource) -> String {
-    match of {
-        TimeSource::Measured {
-            origin,
-            mode,
-            by_engine,
-        } => {
-            let mode = mode.map_or_else(|| "mode not stated".to_owned(), |mode| mode.to_string());
-            let by = if *by_engine { "engine's kernel, " } else { "" };
-            format!("{origin} ({by}{mode})")
-        }
-        TimeSource::Published { source } => format!("published times: {source}"),
-        TimeSource::Trace { origin, steps, .. } => {
-            format!("trace {origin}, {steps:.0} steps x GPUs")
-        }
-        TimeSource::Formula { gb_per_s, source } => {
-            format!("NCCL's tuning model at {gb_per_s:.1} GB/s ({source})")
-        }
-    }
 }
 
 pub(super) fn collectives(costs: &[CollectiveCost]) -> Block {
@@ -213,7 +155,7 @@ pub(super) fn collectives(costs: &[CollectiveCost]) -> Block {
             cost.path.to_string(),
             format!("{:.1}", cost.us),
             cost.grade.to_string(),
-            source(&cost.source),
+            told(&cost.source),
         ]
     });
     let heads = [
@@ -247,38 +189,8 @@ pub(super) fn priors(priors: &[Prior]) -> Option<Section> {
 pub(super) fn inputs(sources: &[InputSource]) -> Option<Section> {
     let rows = sources
         .iter()
-        .map(|of| [of.origin.clone(), taken(&of.taken)]);
+        .map(|of| [of.origin.clone(), told(&of.taken)]);
     detail("Inputs", vec![table(["file", "taken"], rows.collect())])
-}
-
-fn taken(of: &Taken) -> String {
-    match of {
-        Taken::Run {
-            tp,
-            from,
-            requests,
-            found,
-        } => {
-            let side = tp.map_or_else(|| "shard".to_owned(), |tp| format!("TP{tp}"));
-            let from = match from {
-                Some(StepFrom::DecodeGap) => "gaps while every slot decodes",
-                Some(StepFrom::Tpot) => "time per output token",
-                Some(StepFrom::Latency) => "latency and output tokens",
-                None => "no time of a step",
-            };
-            let found = found.iter().map(|words| format!("; {words}"));
-            format!(
-                "{side}: {from}, {requests} requests{}",
-                found.collect::<String>()
-            )
-        }
-        Taken::Collectives { points } => format!("{points} collective times"),
-        Taken::Log { tp, engine } => format!("server's log of TP{tp}: {engine}"),
-        Taken::Trace => "kernel sums of traced steps".to_owned(),
-        Taken::Links => "GPUs, links, peer access".to_owned(),
-        Taken::LinkRate => "rate of a link".to_owned(),
-        Taken::Ablation { arms } => format!("{arms} arms of an ablation"),
-    }
 }
 
 /// The tone of a grade.

@@ -1,11 +1,11 @@
 //! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
 
 use ::explain::{Finding, Refusal};
-use record::unit::ByteCount;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use view::{Block, Document, Item, Next, Section, Tone, codes};
 
 use super::bars::detail;
+use super::told::{beside, fields};
 
 /// Steps with prompts beyond this part make the times.
 const MOSTLY: f64 = 0.5;
@@ -89,56 +89,20 @@ fn is_single(finding: &Finding) -> bool {
     run(finding).is_none() || matches!(finding, Finding::FileDoubtful { .. })
 }
 
-/// What a finding has beside its code, by name.
-fn fields(finding: &Finding) -> Map<String, Value> {
-    match serde_json::to_value(finding) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    }
-}
-
 fn run(finding: &Finding) -> Option<String> {
-    fields(finding).get("run")?.as_str().map(str::to_owned)
+    let (_, fields) = fields(finding);
+    fields.get("run")?.as_str().map(str::to_owned)
 }
 
 /// The line of a finding's code, without the run that it is of, and behind it the numbers and names that it has.
 fn words(finding: &Finding) -> String {
-    let mut line = codes::line(finding.code()).trim_end_matches('.').to_owned();
-    let mut fields = fields(finding);
-    fields.retain(|name, _| !["code", "run"].contains(&name.as_str()));
+    let (code, mut fields) = fields(finding);
+    fields.remove("run");
+    let mut line = codes::line(&code).trim_end_matches('.').to_owned();
     if let Some(Value::String(detail)) = fields.remove("detail") {
         line += &format!(": {detail}");
     }
-    let told = fields.iter().filter_map(|(name, value)| {
-        let (value, name) = (shown(name, value)?, name.replace("gb_per_s", "GB/s"));
-        let (what, unit) = match name.strip_suffix("_ms") {
-            Some(what) => (what, " ms"),
-            None => (name.as_str(), ""),
-        };
-        Some(format!("{} {value}{unit}", what.replace('_', " ")))
-    });
-    let told: Vec<String> = told.collect();
-    match told.is_empty() {
-        true => format!("{line}."),
-        false => format!("{line} ({}).", told.join(", ")),
-    }
-}
-
-fn shown(name: &str, value: &Value) -> Option<String> {
-    match value {
-        Value::Array(all) => {
-            let all: Vec<String> = all.iter().filter_map(|one| shown(name, one)).collect();
-            (!all.is_empty()).then(|| all.join(" and "))
-        }
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(match (number.as_u64(), number.as_f64()?) {
-            (Some(bytes), _) if name.ends_with("bytes") => ByteCount(bytes).to_string(),
-            (Some(whole), _) => whole.to_string(),
-            (None, part) if name == "share" => format!("{:.0}%", part * 100.0),
-            (None, number) => format!("{number:.2}"),
-        }),
-        Value::Null | Value::Bool(_) | Value::Object(_) => None,
-    }
+    format!("{}.", beside(&line, &fields))
 }
 
 fn raised(sentence: &str) -> String {

@@ -1,10 +1,11 @@
 //! A slope test as a document: whether the step follows the link.
 
-use ::explain::{ArmSummary, Change, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
+use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
 
 use super::bars::{ABSENT, frame, range, table};
+use super::told::told;
 
 /// The document of a slope test alone.
 pub(crate) fn slope(of: &Slope) -> Document {
@@ -38,18 +39,13 @@ pub(crate) fn slope(of: &Slope) -> Document {
 
 fn next(of: &Slope) -> Option<&'static str> {
     match &of.passes {
-        SlopeVerdict::Undecided { why } => match why {
-            Undecided::OffTheLine { .. } => Some("Run that arm again, or leave it out."),
-            Undecided::Rough { .. } => Some("Run more launches an arm, or a delay."),
-            Undecided::NothingPlanned => None,
-            Undecided::FewArms { .. } => {
-                Some("Run two arms or more that change the link, and only that.")
-            }
-        },
-        SlopeVerdict::BelowPlan { .. } => Some(match of.delay_control {
-            None => "Add an arm with a known delay: it tells overlap from another path.",
-            Some(_) => "Check which path the engine takes in each arm.",
-        }),
+        SlopeVerdict::Undecided { .. } => {
+            Some("Run more launches, and two arms or more that change the link, and only that.")
+        }
+        SlopeVerdict::BelowPlan { .. } if of.delay_control.is_none() => {
+            Some("Add an arm with a known delay: it tells overlap from another path.")
+        }
+        SlopeVerdict::BelowPlan { .. } => Some("Check which path the engine takes in each arm."),
         SlopeVerdict::AbovePlan => None,
         SlopeVerdict::Follows => {
             Some("Run the shard on one GPU (--half): it shows what no arm changes.")
@@ -111,7 +107,7 @@ pub(super) fn section(of: &Slope) -> Section {
     let rows = of.arms.iter().map(|arm| {
         [
             arm.name.clone(),
-            change(arm.change).to_owned(),
+            told(&arm.change),
             arm.launches.to_string(),
             ms(arm.collective_us.as_ref()),
             ms(arm.step_ms.as_ref()),
@@ -143,15 +139,6 @@ fn control(of: &Slope) -> String {
             )
         },
     )
-}
-
-fn change(of: Change) -> &'static str {
-    match of {
-        Change::Baseline => "nothing",
-        Change::Link => "the link",
-        Change::Delay => "a known delay",
-        Change::Other => "something else",
-    }
 }
 
 fn picture(of: &Slope) -> Option<Plot> {
