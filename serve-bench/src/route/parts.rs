@@ -35,7 +35,9 @@ pub(crate) struct PartsArgs {
 /// One part.
 #[derive(Debug, Clone, Serialize)]
 struct Part {
-    /// Its code.
+    /// Which: `router` until the first engine's request is sent; `prefill-queue` and `prefill` as the prefill engine counts them;
+    /// `prefill-reply`, what it did not count; `dispatch`, the router until the decode engine's request; `kv-transfer` on the link;
+    /// `decode-queue` and `first-step` as the decode engine counts them; `unexplained`.
     code: &'static str,
     /// Mean, ms; `None` where nobody counted it.
     mean_ms: Option<f64>,
@@ -167,20 +169,6 @@ impl Part {
             ..self
         }
     }
-
-    fn words(&self) -> &'static str {
-        match self.code {
-            "router" => "router, until the first engine's request is sent",
-            "prefill-queue" => "queue of the prefill engine",
-            "prefill" => "prefill",
-            "prefill-reply" => "the prefill engine's reply, and what it did not count",
-            "dispatch" => "router, from the reply to the decode engine's request",
-            "kv-transfer" => "keys and values on the link",
-            "decode-queue" => "queue of the decode engine",
-            "first-step" => "first step of the decode engine",
-            _ => "unexplained",
-        }
-    }
 }
 
 impl Parts {
@@ -285,8 +273,8 @@ pub(crate) fn document(parts: &Parts) -> Document {
     let ttft = significant(parts.ttft_ms);
     let mut answer = vec![format!("TTFT at the router {ttft} ms (n {}).", parts.n)];
     answer.extend(largest.map(|(part, ms)| {
-        let (words, share) = (part.words(), share(ms));
-        format!("Most of it: {words}, {} ms ({share:.0}%).", significant(ms))
+        let (code, share) = (part.code, share(ms));
+        format!("Most of it: {code}, {} ms ({share:.0}%).", significant(ms))
     }));
     let warning = |count: usize, what: &str| {
         let text = format!("{count} requests {what}");
@@ -306,7 +294,7 @@ pub(crate) fn document(parts: &Parts) -> Document {
     for part in &parts.parts {
         let share = part.mean_ms.map(|ms| format!("{:.1}", share(ms)));
         table.row([
-            part.words().to_owned(),
+            part.code.to_owned(),
             maybe(part.mean_ms),
             within(part.interval_ms),
             share.unwrap_or_else(|| "—".to_owned()),

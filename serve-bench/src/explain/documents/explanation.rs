@@ -1,8 +1,8 @@
 //! An explanation as a document: what is lost, whether that is normal, why, what now.
 
 use ::explain::{
-    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, NoSubstitute,
-    Outcome, PeerState, WhatIf,
+    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, Outcome,
+    PeerState, WhatIf,
 };
 use record::unit::ByteCount;
 use view::{Block, Document, Section, Tone};
@@ -13,6 +13,7 @@ use super::bars::{
 };
 use super::finding::{grouped, refused};
 use super::slope;
+use super::told::told;
 
 /// The document of an explanation.
 pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
@@ -217,7 +218,7 @@ fn shard(half: &HalfModel, tp: u32) -> Option<Section> {
 fn asked(of: &WhatIf) -> String {
     let predicted = match &of.answer {
         Ok(predicted) => predicted,
-        Err(reason) => return format!("With {}: {}.", of.asked, substitute(*reason)),
+        Err(reason) => return format!("With {}: no answer, {}.", of.asked, told(reason)),
     };
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
@@ -232,14 +233,4 @@ fn asked(of: &WhatIf) -> String {
         "With {}: a step of {step} ms, {factor} TP1{bound}{simulated}.",
         of.asked
     )
-}
-
-fn substitute(why: NoSubstitute) -> &'static str {
-    match why {
-        NoSubstitute::CommunicationUnknown => "communication today is unknown",
-        NoSubstitute::NoCurve => "no curve of so many GPUs: give curve=FILE",
-        NoSubstitute::CurveTooFar => "that curve ends too far from the model's sizes",
-        NoSubstitute::LinkUnknown => "today's link is unknown: give link=OLD:NEW",
-        NoSubstitute::Same => "these GPUs have it already",
-    }
 }

@@ -1,6 +1,6 @@
 //! A slope test as a document: whether the step follows the link.
 
-use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
+use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict};
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
 
@@ -78,21 +78,7 @@ pub(super) fn sentence(of: &Slope) -> String {
         SlopeVerdict::AbovePlan => {
             format!("The step follows more than planned{found}: a confounder, or skew.")
         }
-        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
-    }
-}
-
-fn undecided(why: &Undecided) -> String {
-    match why {
-        Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
-        Undecided::Rough { half_width } => {
-            format!("the slope is known to {:.0}% only", half_width * 100.0)
-        }
-        Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),
-        Undecided::FewArms { usable, of } if *usable < 2 => {
-            format!("{usable} of {of} arms have enough launches")
-        }
-        Undecided::FewArms { .. } => "all arms have the same collective time".to_owned(),
+        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", told(why)),
     }
 }
 
