@@ -34,19 +34,8 @@ const IDLE: usize = 1024;
 const LARGEST_REPLY: usize = 16 << 20;
 
 /// Headers of one connection (RFC 9110, section 7.6.1), and those that are written anew.
-const HOP: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+const HOP: &str = "connection content-length expect host keep-alive proxy-authenticate proxy-connection te trailer \
+    transfer-encoding upgrade";
 
 /// The bootstrap server's port where none is given, vLLM's and SGLang's.
 const BOOTSTRAP_PORT: u16 = 8998;
@@ -328,7 +317,9 @@ pub(crate) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap 
     let named = headers.get_all(CONNECTION).iter();
     let named = named.filter_map(|value| value.to_str().ok());
     let named = named.flat_map(|names| names.split(',')).map(str::trim);
-    named.chain(HOP).for_each(|name| drop(kept.remove(name)));
+    named
+        .chain(HOP.split(' '))
+        .for_each(|name| drop(kept.remove(name)));
     if let Some(key) = key {
         kept.entry(AUTHORIZATION).or_insert_with(|| key.clone());
     }

@@ -9,7 +9,7 @@ use view::{Block, Document, Section, Tone};
 
 use super::advice;
 use super::bars::{
-    collectives, decimals, detail, frame, inputs, parts, priors, range, ranges, step, times, tone,
+    collectives, decimals, detail, frame, inputs, parts, priors, range, ranges, step, times,
 };
 use super::finding::{grouped, refused};
 use super::slope;
@@ -29,7 +29,9 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             next,
             what_if,
         } => {
-            document.tone = tone(attribution.is_measured());
+            if attribution.is_measured() {
+                document.tone = Tone::Good;
+            }
             document.answer = answer(of, attribution);
             document.answer.extend(what_if.iter().map(asked));
             let (findings, notes) = grouped(&attribution.caveats);
@@ -179,16 +181,14 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
 }
 
 fn speed_ups(of: &Attribution) -> Block {
-    let over = format!("speed-up over TP{}", of.from);
-    ranges(
-        [&over, "times, median (5% to 95%)"],
-        &[
-            ("a decode step", Some(&of.speed_up)),
-            ("if links were free", Some(&of.free_links)),
-            ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
-            ("both: possible at this batch", of.possible.as_ref()),
-        ],
-    )
+    let heads = format!("speed-up over TP{} | times, median (5% to 95%)", of.from);
+    let rows = [
+        ("a decode step", Some(&of.speed_up)),
+        ("if links were free", Some(&of.free_links)),
+        ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
+        ("both: possible at this batch", of.possible.as_ref()),
+    ];
+    ranges(&heads, &rows)
 }
 
 fn of_collectives(attribution: &Attribution) -> Vec<Block> {
@@ -212,7 +212,7 @@ fn shard(half: &HalfModel, tp: u32) -> Option<Section> {
         (&below, Some(&half.difference)),
         ("the same by curve or trace", half.by_curve.as_ref()),
     ];
-    detail("Shard run on one GPU", vec![ranges(["what", "ms"], &rows)])
+    detail("Shard run on one GPU", vec![ranges("what | ms", &rows)])
 }
 
 fn asked(of: &WhatIf) -> String {

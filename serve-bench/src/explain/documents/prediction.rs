@@ -65,14 +65,6 @@ fn sizes(of: &Prediction) -> Block {
             told(&size.level),
         ]
     });
-    let heads = [
-        "size",
-        "step ms",
-        "TPOT ms",
-        "tok/s",
-        "TTFT alone ms",
-        "speed-up",
-        "from",
-    ];
-    table(heads, rows.collect())
+    let heads = "size | step ms | TPOT ms | tok/s | TTFT alone ms | speed-up | from";
+    table(heads, rows)
 }

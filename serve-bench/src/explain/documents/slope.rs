@@ -100,31 +100,20 @@ pub(super) fn section(of: &Slope) -> Section {
             if arm.fitted { "yes" } else { "no" }.to_owned(),
         ]
     });
-    let heads = [
-        "arm",
-        "changes",
-        "launches",
-        "us an all-reduce",
-        "ms a step",
-        "in the line",
-    ];
+    let heads = "arm | changes | launches | us an all-reduce | ms a step | in the line";
     let mut blocks: Vec<Block> = picture(of).map(Block::Plot).into_iter().collect();
-    blocks.push(table(heads, rows.collect()));
+    blocks.push(table(heads, rows));
     blocks.push(Block::Paragraph(control(of)));
     Section::detail("Ablation", blocks)
 }
 
 fn control(of: &Slope) -> String {
-    of.delay_control.as_ref().map_or_else(
-        || "Known delay: not run.".to_owned(),
-        |of| {
-            let not = if of.follows { "" } else { "not " };
-            format!(
-                "Known delay: slope {}, {not}as planned.",
-                range(&of.slope, 0)
-            )
-        },
-    )
+    let Some(of) = &of.delay_control else {
+        return "Known delay: not run.".to_owned();
+    };
+    let not = if of.follows { "" } else { "not " };
+    let slope = range(&of.slope, 0);
+    format!("Known delay: slope {slope}, {not}as planned.")
 }
 
 fn picture(of: &Slope) -> Option<Plot> {
@@ -145,16 +134,18 @@ fn picture(of: &Slope) -> Option<Plot> {
     // Both lines go through the fitted one at the arm whose communication is known; its milliseconds are over microseconds.
     let x = fit.collective_us.mid;
     let y = fit.intercept_ms.mid + fit.communication_ms.mid;
-    let line = |name: String, slope: f64| PlotSeries {
-        name,
-        shape: Shape::Line,
-        points: [least, most]
-            .map(|at| PlotPoint {
-                x: at,
-                y: y + slope / 1e3 * (at - x),
-                ..PlotPoint::default()
-            })
-            .to_vec(),
+    let line = |name: String, slope: f64| {
+        let at = |at| PlotPoint {
+            x: at,
+            y: y + slope / 1e3 * (at - x),
+            ..PlotPoint::default()
+        };
+        let (shape, points) = (Shape::Line, vec![at(least), at(most)]);
+        PlotSeries {
+            name,
+            shape,
+            points,
+        }
     };
     let fitted = format!("fitted: {} all-reduces", range(&fit.slope, 0));
     let planned = format!("planned: {} all-reduces", of.planned);
@@ -162,19 +153,18 @@ fn picture(of: &Slope) -> Option<Plot> {
         label: label.to_owned(),
         ..Axis::default()
     };
+    let dots = PlotSeries {
+        name: "arms".to_owned(),
+        shape: Shape::Dots,
+        points: arms,
+    };
+    let lines = [(fitted, fit.slope.mid), (planned, f64::from(of.planned))];
+    let lines = lines.map(|(name, slope)| line(name, slope));
     Some(Plot {
         title: "step over collective time, an arm each; bars are 5% and 95% of its launches' mean"
             .to_owned(),
         across: axis("us an all-reduce"),
         up: axis("ms a step"),
-        series: vec![
-            PlotSeries {
-                name: "arms".to_owned(),
-                shape: Shape::Dots,
-                points: arms,
-            },
-            line(fitted, fit.slope.mid),
-            line(planned, f64::from(of.planned)),
-        ],
+        series: [dots].into_iter().chain(lines).collect(),
     })
 }
