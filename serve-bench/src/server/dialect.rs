@@ -4,7 +4,7 @@
 
 use clap::ValueEnum;
 
-use super::reply::{Endpoint, Head, Usage, quoted, text};
+use super::reply::{Endpoint, quoted, text};
 
 /// The event that ends a stream.
 pub(super) const DONE: &str = "data: [DONE]\n\n";
@@ -96,77 +96,95 @@ const SGLANG_CHAT: Words = Words {
     ],
 };
 
-/// The parts of one stream.
-pub(super) struct Chunks {
-    words: &'static Words,
-    /// A chunk up to its choices.
-    head: String,
-    is_begun: bool,
-    dialect: Dialect,
-    tells_cached: bool,
+/// What stands in every part of one reply, and decides how it is worded.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) dialect: Dialect,
+    pub(super) endpoint: Endpoint,
+    /// `cmpl-` or `chatcmpl-` and a number.
+    pub(super) id: String,
+    /// Seconds since 1970.
+    pub(super) created: u64,
+    pub(super) model: String,
+    pub(super) prompt_tokens: u32,
+    /// Whether the count says how much of the prompt came from the prefix cache.
+    pub(super) tells_cached: bool,
 }
 
-impl Dialect {
-    fn words(self, endpoint: Endpoint) -> &'static Words {
-        match (self, endpoint) {
-            (Self::Vllm, Endpoint::Completions) => &VLLM_COMPLETIONS,
-            (Self::Vllm, Endpoint::Chat) => &VLLM_CHAT,
-            (Self::Sglang, Endpoint::Completions) => &SGLANG_COMPLETIONS,
-            (Self::Sglang, Endpoint::Chat) => &SGLANG_CHAT,
+impl Head {
+    fn words(&self) -> &'static Words {
+        match (self.dialect, self.endpoint) {
+            (Dialect::Vllm, Endpoint::Completions) => &VLLM_COMPLETIONS,
+            (Dialect::Vllm, Endpoint::Chat) => &VLLM_CHAT,
+            (Dialect::Sglang, Endpoint::Completions) => &SGLANG_COMPLETIONS,
+            (Dialect::Sglang, Endpoint::Chat) => &SGLANG_CHAT,
         }
     }
 
-    fn build(self) -> &'static str {
-        match self {
-            Self::Vllm => BUILD,
-            Self::Sglang => "",
+    fn build(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Vllm => BUILD,
+            Dialect::Sglang => "",
         }
     }
 
-    /// The chunks of one stream.
-    pub(super) fn chunks(self, head: &Head, tells_cached: bool) -> Chunks {
-        Chunks {
-            words: self.words(head.endpoint),
-            head: format!("data: {}", fields(head, "chat.completion.chunk")),
-            is_begun: false,
-            dialect: self,
-            tells_cached,
-        }
-    }
-
-    /// A reply that is not streamed.
-    pub(super) fn whole(self, head: &Head, usage: Usage, tells_cached: bool) -> String {
-        let [before, behind] = self.words(head.endpoint).whole;
-        let text = text(0, usage.completion_tokens);
-        let usage = self.usage(usage, tells_cached);
-        let (head, build) = (fields(head, "chat.completion"), self.build());
-        format!(r#"{head}{CHOICE}{before}{text}{behind}{build},"usage":{usage}}}"#)
+    /// `"id":..,"object":..,"created":..,"model":..` as every part begins; a completion's object has one name.
+    fn fields(&self, chat: &str) -> String {
+        let object = match self.endpoint {
+            Endpoint::Completions => "text_completion",
+            Endpoint::Chat => chat,
+        };
+        let (id, created, model) = (quoted(&self.id), self.created, quoted(&self.model));
+        format!(r#"{{"id":{id},"object":"{object}","created":{created},"model":{model}"#)
     }
 
     /// The count; vLLM's has no place for what it does not tell.
-    fn usage(self, usage: Usage, tells_cached: bool) -> String {
-        let (prompt, output) = (usage.prompt_tokens, usage.completion_tokens);
-        let cached = usage.cached_tokens;
-        let details = match (tells_cached, self) {
+    fn usage(&self, output: u32, cached: u32) -> String {
+        let details = match (self.tells_cached, self.dialect) {
             (true, _) => format!(r#","prompt_tokens_details":{{"cached_tokens":{cached}}}"#),
-            (false, Self::Sglang) => r#","prompt_tokens_details":null"#.to_owned(),
-            (false, Self::Vllm) => String::new(),
+            (false, Dialect::Sglang) => r#","prompt_tokens_details":null"#.to_owned(),
+            (false, Dialect::Vllm) => String::new(),
         };
-        let all = prompt + output;
+        let (prompt, all) = (self.prompt_tokens, self.prompt_tokens + output);
         format!(
             r#"{{"prompt_tokens":{prompt},"total_tokens":{all},"completion_tokens":{output}{details}}}"#
         )
     }
+
+    /// A reply that is not streamed, of so many tokens, with those of its prompt that came from the prefix cache.
+    pub(super) fn whole(&self, output: u32, cached: u32) -> String {
+        let [before, behind] = self.words().whole;
+        let (head, text) = (self.fields("chat.completion"), text(0, output));
+        let (build, usage) = (self.build(), self.usage(output, cached));
+        format!(r#"{head}{CHOICE}{before}{text}{behind}{build},"usage":{usage}}}"#)
+    }
+}
+
+/// The parts of one stream.
+pub(super) struct Chunks {
+    head: Head,
+    /// A chunk up to its choices.
+    begin: String,
+    is_begun: bool,
 }
 
 impl Chunks {
+    /// Those of a reply.
+    pub(super) fn of(head: Head) -> Self {
+        Self {
+            begin: format!("data: {}", head.fields("chat.completion.chunk")),
+            head,
+            is_begun: false,
+        }
+    }
+
     fn event(&self, [before, text, after]: [&str; 3]) -> String {
-        format!("{}{CHOICE}{before}{text}{after}\n\n", self.head)
+        format!("{}{CHOICE}{before}{text}{after}\n\n", self.begin)
     }
 
     /// The events of tokens that come together: those from `first` on, so many, and whether the last one is among them.
     pub(super) fn tokens(&mut self, first: u32, count: u32, last: bool) -> String {
-        let words = self.words;
+        let words = self.head.words();
         let text = text(first, first + count);
         let event = self.event([words.before, &text, words.after[usize::from(last)]]);
         match std::mem::replace(&mut self.is_begun, true) || words.role.is_empty() {
@@ -175,27 +193,18 @@ impl Chunks {
         }
     }
 
-    /// What follows the last token.
-    pub(super) fn tail(&self, usage: Usage, counts: bool) -> String {
+    /// What follows the last of so many tokens, with the count where it is told.
+    pub(super) fn tail(&self, output: u32, cached: u32, counts: bool) -> String {
         let mut events = String::new();
-        if !self.words.finish.is_empty() {
-            events += &self.event([self.words.finish, "", ""]);
+        let finish = self.head.words().finish;
+        if !finish.is_empty() {
+            events += &self.event([finish, "", ""]);
         }
         if counts {
-            let usage = self.dialect.usage(usage, self.tells_cached);
-            let (head, build) = (&self.head, self.dialect.build());
-            events += &format!("{head},\"choices\":[],\"usage\":{usage}{build}}}\n\n");
+            let (begin, build) = (&self.begin, self.head.build());
+            let usage = self.head.usage(output, cached);
+            events += &format!("{begin},\"choices\":[],\"usage\":{usage}{build}}}\n\n");
         }
         events + DONE
     }
-}
-
-/// `"id":..,"object":..,"created":..,"model":..` as every part begins; a completion's object has one name.
-fn fields(head: &Head, chat: &str) -> String {
-    let object = match head.endpoint {
-        Endpoint::Completions => "text_completion",
-        Endpoint::Chat => chat,
-    };
-    let (id, created, model) = (quoted(&head.id), head.created, quoted(&head.model));
-    format!(r#"{{"id":{id},"object":"{object}","created":{created},"model":{model}"#)
 }

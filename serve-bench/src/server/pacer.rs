@@ -16,9 +16,8 @@ use super::counters::Counters;
 /// A request as it came in.
 #[derive(Debug, Clone)]
 pub(super) struct Arrived {
-    pub(super) prompt_tokens: u32,
-    /// Output tokens that it asks for.
-    pub(super) asked_tokens: u32,
+    /// How long prompt and output are; its number is given here.
+    pub(super) request: Request,
     /// Keys of the prompt's blocks.
     pub(super) keys: Vec<u64>,
     /// When all of it was there.
@@ -157,8 +156,7 @@ impl Pace {
         let now = self.virtual_now();
         let request = Request {
             id,
-            prompt_tokens: arrived.prompt_tokens,
-            output_tokens: arrived.asked_tokens,
+            ..arrived.request
         };
         let is_taken = match arrived.is_loaded {
             true => self.engine.submit_loaded(request, now),

@@ -20,10 +20,10 @@ const CHAT_TOKENS: u32 = 256;
 /// A request that the engine can take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    pub(super) prompt_tokens: u32,
+    /// How long prompt and output are; its number is given later.
+    pub(super) request: Request,
     /// A key for each whole block of the prompt, which stands for it and all before it; empty without prefix caching.
     pub(super) keys: Vec<u64>,
-    pub(super) output_tokens: u32,
     pub(super) streamed: bool,
     /// Whether the stream ends with a usage chunk.
     pub(super) usage: bool,
@@ -164,9 +164,8 @@ impl Asked {
         limits.check(&request).map_err(refusal)?;
         let options = body.stream_options;
         Ok(Self {
-            prompt_tokens,
+            request,
             keys: prompt.keys,
-            output_tokens,
             streamed: body.stream.unwrap_or(false),
             usage: options.is_some_and(|options| options.include_usage == Some(true)),
         })

@@ -1,4 +1,4 @@
-//! What replies are made of, whoever's words they take: an endpoint, a head, words without meaning, and a count.
+//! What replies are made of, whoever's words they take: an endpoint and words without meaning.
 
 /// The words of replies, all ASCII. Each token is one word.
 const WORDS: [&str; 16] = [
@@ -13,26 +13,6 @@ pub(super) enum Endpoint {
     Completions,
     /// `/v1/chat/completions`.
     Chat,
-}
-
-/// What stands in every part of one reply.
-#[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) endpoint: Endpoint,
-    /// `cmpl-` or `chatcmpl-` and a number.
-    pub(super) id: String,
-    /// Seconds since 1970.
-    pub(super) created: u64,
-    pub(super) model: String,
-}
-
-/// Token counts of one reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) prompt_tokens: u32,
-    pub(super) completion_tokens: u32,
-    /// Prompt tokens that came from the prefix cache.
-    pub(super) cached_tokens: u32,
 }
 
 /// The text of the tokens from one number to before another; each but the first has a space in front.

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use super::args::Fault;
 use super::counters::Counters;
-use super::dialect::Dialect;
+use super::dialect::{Chunks, Dialect, Head};
 use super::error::ApiError;
 use super::pacer::{Arrived, Pacer, Tokens};
 use super::prompt::Asked;
 use super::remote::{FETCH, Part, Remote};
-use super::reply::{Endpoint, Head, Usage};
+use super::reply::Endpoint;
 use super::setup::Setup;
 use super::stream::{Progress, Stream, engine_gone};
 use crate::listener::{JSON, METRICS, Reply, whole};
@@ -167,7 +167,7 @@ impl Shared {
         let remote = self.remote.as_ref();
         let part = remote.and_then(|remote| Some((remote, remote.part(&body, id.as_deref())?)));
         match &part {
-            Some((_, Part::Hold { .. })) => asked.output_tokens = 1,
+            Some((_, Part::Hold { .. })) => asked.request.output_tokens = 1,
             Some((remote, Part::Fetch { address, key })) => remote.fetch(address, key).await?,
             None => {}
         }
@@ -176,16 +176,18 @@ impl Shared {
             Endpoint::Completions => "cmpl",
             Endpoint::Chat => "chatcmpl",
         };
+        let prompt_tokens = asked.request.prompt_tokens;
         let head = Head {
+            dialect: setup.dialect,
             endpoint,
             id: format!("{prefix}-{number:016x}"),
             created: unix_seconds(),
             model: setup.model.clone(),
-        };
-        let prompt_tokens = asked.prompt_tokens;
-        let tokens = self.pacer.submit(Arrived {
             prompt_tokens,
-            asked_tokens: asked.output_tokens,
+            tells_cached: setup.prefix_caching,
+        };
+        let tokens = self.pacer.submit(Arrived {
+            request: asked.request,
             keys: asked.keys,
             at: Instant::now(),
             is_loaded: matches!(part, Some((_, Part::Fetch { .. }))),
@@ -193,7 +195,7 @@ impl Shared {
         let body = match (part, asked.streamed) {
             // A prefill engine's keys and values are held, and it says so, or it waits until they were fetched.
             (Some((remote, Part::Hold { key, waits })), _) => {
-                let body = self.whole(&head, prompt_tokens, tokens).await?;
+                let body = replied(&head, tokens).await?;
                 let handed = remote.hold(&key, prompt_tokens, waits);
                 if waits {
                     remote.fetched(&key).await;
@@ -204,63 +206,34 @@ impl Shared {
                     told.unwrap_or(body)
                 }
             }
-            (_, true) => return Ok(self.streamed(&head, prompt_tokens, asked.usage, tokens)),
-            (_, false) => self.whole(&head, prompt_tokens, tokens).await?,
+            (_, false) => replied(&head, tokens).await?,
+            (_, true) => {
+                let stream = Stream {
+                    tokens,
+                    chunks: Chunks::of(head),
+                    counts: asked.usage,
+                    tokens_per_chunk: setup.tokens_per_chunk,
+                    fault: setup.fault,
+                    progress: Progress::default(),
+                };
+                let mut response = Response::new(stream.boxed_unsync());
+                response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+                return Ok(response);
+            }
         };
         Ok(whole(StatusCode::OK, JSON, body))
     }
+}
 
-    fn streamed(
-        &self,
-        head: &Head,
-        prompt_tokens: u32,
-        counts: bool,
-        tokens: Tokens,
-    ) -> Response<Reply> {
-        let Setup {
-            dialect,
-            prefix_caching,
-            tokens_per_chunk,
-            fault,
-            ..
-        } = self.setup;
-        let stream = Stream {
-            tokens,
-            chunks: dialect.chunks(head, prefix_caching),
-            prompt_tokens,
-            counts,
-            tokens_per_chunk,
-            fault,
-            progress: Progress::default(),
-        };
-        let mut response = Response::new(stream.boxed_unsync());
-        response.headers_mut().insert(CONTENT_TYPE, EVENTS);
-        response
-    }
-
-    async fn whole(
-        &self,
-        head: &Head,
-        prompt_tokens: u32,
-        mut tokens: Tokens,
-    ) -> Result<String, ApiError> {
-        for completion_tokens in 1.. {
-            let token = tokens.recv().await.ok_or_else(engine_gone)?;
-            if token.last {
-                let usage = Usage {
-                    prompt_tokens,
-                    completion_tokens,
-                    cached_tokens: token.cached,
-                };
-                let Setup {
-                    dialect,
-                    prefix_caching,
-                    ..
-                } = self.setup;
-                return Ok(dialect.whole(head, usage, prefix_caching));
-            }
+/// The whole reply, when its last token is there.
+async fn replied(head: &Head, mut tokens: Tokens) -> Result<String, ApiError> {
+    let mut given = 0;
+    loop {
+        let token = tokens.recv().await.ok_or_else(engine_gone)?;
+        given += 1;
+        if token.last {
+            return Ok(head.whole(given, token.cached));
         }
-        Err(engine_gone())
     }
 }
 

@@ -11,7 +11,6 @@ use super::args::Fault;
 use super::dialect::{Chunks, DONE};
 use super::error::ApiError;
 use super::pacer::Tokens;
-use super::reply::Usage;
 
 /// What is known of a reply while its tokens come.
 #[derive(Debug, Default)]
@@ -29,7 +28,6 @@ pub(super) struct Progress {
 pub(super) struct Stream {
     pub(super) tokens: Tokens,
     pub(super) chunks: Chunks,
-    pub(super) prompt_tokens: u32,
     /// Whether the count is told at the end.
     pub(super) counts: bool,
     /// Tokens in an event; the first one comes alone, as with vLLM's `--stream-interval`.
@@ -59,12 +57,8 @@ impl Stream {
             let mut events = self.chunks.tokens(first, held, token.last);
             if token.last {
                 self.progress.is_ended = true;
-                let usage = Usage {
-                    prompt_tokens: self.prompt_tokens,
-                    completion_tokens: self.progress.given,
-                    cached_tokens: token.cached,
-                };
-                events.push_str(&self.chunks.tail(usage, self.counts));
+                let given = self.progress.given;
+                events += &self.chunks.tail(given, token.cached, self.counts);
             }
             return Poll::Ready(events);
         }
