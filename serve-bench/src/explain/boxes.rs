@@ -1,8 +1,8 @@
 //! What is known of a box: by a record of tplens p2p, by the file that describes it, or by the name of its GPUs.
 
-use ::explain::{KnownBox, Link, Peak, copy_rate};
+use ::explain::{KnownBox, Link, Peak, Seen, copy_rate};
 use boxfile::BoxFile;
-use record::{Links, Payload, PeerVerdict, Record, load};
+use record::{Links, Payload, PeerVerdict, load};
 use topology::{PathType, PcieLink};
 use tp_plan::{Surroundings, Vendor};
 
@@ -17,35 +17,40 @@ pub(super) struct Machine {
     pub(super) known: KnownBox,
     /// The slowest link between the GPUs that are used.
     pub(super) link: Option<Link>,
-    /// The record of its links.
-    pub(super) record: Option<Record>,
-    /// The file that describes it, and the slowest slot of the GPUs that are used by it.
+    /// The file that describes it.
     pub(super) described: Option<BoxFile>,
-    pub(super) described_link: Option<PcieLink>,
 }
 
 impl Machine {
-    /// So many GPUs of the machine that was named; without a name `on_cpus` tells whether an engine ran on CPUs.
-    pub(super) fn of(case: &CaseArgs, ranks: u32, on_cpus: bool) -> Result<Self, String> {
+    /// So many GPUs of the machine that was named, with what was seen of their links; without a name `on_cpus` tells whether an
+    /// engine ran on CPUs.
+    pub(super) fn of(
+        case: &CaseArgs,
+        ranks: u32,
+        on_cpus: bool,
+        seen: &mut Seen,
+    ) -> Result<Self, String> {
         let described = case.described()?;
         let first = ranks as usize;
-        let (mut link, mut kept) = (None, None);
+        let mut link = None;
         let (around, known) = if let Some(file) = &case.links {
             let record = load(file).map_err(|error| error.to_string())?;
             let origin = file.display().to_string();
-            let Payload::Links(links) = &record.payload else {
-                let kind = record.payload.kind();
+            let soft = record.header.simulated.as_ref();
+            let soft = soft.map(|soft| soft.box_name.clone());
+            let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
+            let kind = record.payload.kind();
+            let Payload::Links(links) = record.payload else {
                 return Err(format!(
                     "--links {origin}: this holds {kind}, not links of tplens p2p"
                 ));
             };
-            link = measured_link(links, first, &origin);
-            let soft = record.header.simulated.as_ref();
-            let soft = soft.map(|soft| soft.box_name.clone());
+            link = measured_link(&links, first, &origin);
             let name = described.as_ref().map(|described| described.name.clone());
-            let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
-            let found = measured(links, ranks, name.or(soft), of, origin)?;
-            kept = Some(record);
+            let found = measured(&links, ranks, name.or(soft), of, origin)?;
+            let environment = record.header.provenance.environment;
+            seen.variables.extend(environment);
+            seen.links = Some(*links);
             found
         } else if let Some(described) = &described {
             link = described_link(described, first);
@@ -60,12 +65,12 @@ impl Machine {
         let slots = described.iter().flat_map(|of| of.device.iter().take(first));
         let slots = slots.filter_map(|device| device.link);
         let slots = slots.filter_map(|link| PcieLink::new(link.generation, link.width).ok());
+        // The slowest slot of the GPUs that are used.
+        seen.described_link = slots.reduce(PcieLink::slower);
         Ok(Self {
             around,
             known,
             link,
-            record: kept,
-            described_link: slots.reduce(PcieLink::slower),
             described,
         })
     }

@@ -103,16 +103,9 @@ impl Sources {
             timed.push(file);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
-        let machine = Machine::of(&self.case, self.ranks.max(tp), is_on_cpus(&timed))?;
-        let (mut around, known) = (machine.around, machine.known);
-        seen.described_link = machine.described_link;
-        if let Some(record) = machine.record {
-            let environment = &record.header.provenance.environment;
-            seen.variables.extend(environment.clone());
-            if let Payload::Links(links) = record.payload {
-                seen.links = Some(*links);
-            }
-        }
+        let on_cpus = is_on_cpus(&timed);
+        let machine = Machine::of(&self.case, self.ranks.max(tp), on_cpus, &mut seen)?;
+        let mut around = machine.around;
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
         let trace = self.trace.as_deref().map(trace::read).transpose();
@@ -135,7 +128,7 @@ impl Sources {
             curve,
             troubles,
             around,
-            known,
+            known: machine.known,
             evidence,
             seen,
             priors: self.case.priors()?,

@@ -34,15 +34,16 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The command line cannot be used, or an engine does not start.
 pub(crate) fn run(args: &Args) -> Result<u8, Stop> {
     let (args, _servers) = engines::started(args).map_err(Stop::Usage)?;
-    let router = Arc::new(Router::of(&args).map_err(Stop::Usage)?);
-    let code = listener::run(routed(&args, &router));
+    let router = Arc::new(Router::of(args).map_err(Stop::Usage)?);
+    let code = listener::run(routed(&router));
     Ok(match router.journal.is_whole() || code == exit::USAGE {
         true => code,
         false => exit::INTERNAL,
     })
 }
 
-async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
+async fn routed(router: &Arc<Router>) -> anyhow::Result<u8> {
+    let args = &router.args;
     let mut signals = Signals::caught()?;
     let listener = listening(&args.host, args.port).await?;
     // What can be asked now no request waits for; an engine that does not answer yet is asked by the first.
