@@ -4,20 +4,14 @@ use std::path::Path;
 
 use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope};
 use program::Stop;
-use program::show::Show;
 use record::exit;
 use tp_plan::ModelFacts;
 use view::Document;
 
-use super::args::ExplainArgs;
-use super::deliver::deliver;
 use super::documents;
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";
-
-/// The test by itself, in a folder.
-const SLOPE: &str = "slope.json";
 
 /// Version of `ablation.json` that is read.
 const SCHEMA: u32 = 1;
@@ -51,29 +45,11 @@ pub(crate) fn slope_of(ablation: &Ablation) -> (Document, u8) {
 }
 
 /// The exit code of a test, whoever asks for it: 0 where it is decided, else 3.
-fn code(slope: &Slope) -> u8 {
+pub(super) fn code(slope: &Slope) -> u8 {
     match slope.passes {
         SlopeVerdict::Undecided { .. } => exit::INCONCLUSIVE,
         _ => exit::DONE,
     }
-}
-
-/// The slope test by itself.
-pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
-    let slope = read(file)?;
-    if let Some(given) = &args.from.model {
-        let asked =
-            ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-        of_model(&slope, &asked).map_err(Stop::Usage)?;
-    }
-    deliver(
-        args,
-        show,
-        SLOPE,
-        &slope,
-        &documents::slope(&slope),
-        code(&slope),
-    )
 }
 
 /// Whether the arms are of what is explained; in words where not.
@@ -95,7 +71,7 @@ pub(super) fn check(slope: &Slope, inputs: &Inputs) -> Result<(), String> {
 }
 
 /// Whether the arms are of this model: by its shape where theirs is known, else by its name and the all-reduces that were planned.
-fn of_model(slope: &Slope, asked: &ModelFacts) -> Result<(), String> {
+pub(super) fn of_model(slope: &Slope, asked: &ModelFacts) -> Result<(), String> {
     let shape = |model: &ModelFacts| (model.hidden, model.layers, model.vocab);
     let is_same = match ModelFacts::builtin(&slope.model) {
         Some(arms) => shape(&arms) == shape(asked),

@@ -10,8 +10,7 @@ use program::show::Show;
 use record::exit;
 use view::{Block, Document, Section};
 
-use super::deliver::{PAGE, code, write};
-use super::explained::explained;
+use super::explained::{PAGE, code, explained, write};
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 use crate::json;

@@ -12,7 +12,7 @@ use hyper::{Request, Response, StatusCode};
 
 use super::journal::Kv;
 use super::legs::Sent;
-use super::peer::{Exchange, Failure, Peer, kept};
+use super::peer::{Exchange, Failure, Peer, kept, passed_on};
 use super::questions;
 use super::relay::{Beside, Relay, error};
 use super::router::{Held, Router, Ticket};
@@ -53,10 +53,10 @@ impl Fault {
     fn of(who: &str, failure: Failure, kv: Kv) -> Self {
         let (status, code, message) = match failure {
             Failure::Answered(reply) => {
-                let status = reply.status;
+                let status = reply.status();
                 return Self {
                     code: format!("{who}-{}", status.as_u16()),
-                    response: reply.passed_on(),
+                    response: passed_on(reply),
                     kv,
                     // Of a decode engine 502 and 504 are somebody's word on it, or a sidecar's on the prefill engine.
                     is_passing: match who {
@@ -227,7 +227,7 @@ impl Asked<'_> {
             } else {
                 let reply = asking.await.map_err(of_prefill)?;
                 ticket.row.prefill_reply_us = ticket.now();
-                let handed = Body::read(&reply.body).map(|reply| self.dialect.handover(&reply));
+                let handed = Body::read(reply.body()).map(|reply| self.dialect.handover(&reply));
                 let Ok(Ok(Some(handover))) = handed else {
                     let none = disagg::Unsupported::NoHandover.to_string();
                     return Err(Fault::own(BROKE, "no-hand-over", &none));

@@ -12,13 +12,13 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONNECTION, HeaderMap, HeaderValue};
 use hyper::rt::{Read, Write};
-use hyper::{Request, Response, StatusCode, Uri};
+use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-use crate::listener::{JSON, Reply, whole};
+use crate::listener::Reply;
 use crate::load::Trust;
 
 /// How long connecting may take.
@@ -205,20 +205,15 @@ pub(crate) enum Failure {
 }
 
 /// A reply that was read to its end.
-#[derive(Debug)]
-pub(crate) struct Whole {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
+pub(crate) type Whole = Response<Bytes>;
 
-impl Whole {
-    /// The same for a client.
-    pub(crate) fn passed_on(self) -> Response<Reply> {
-        let mut response = whole(self.status, JSON, self.body);
-        *response.headers_mut() = self.headers;
-        response
-    }
+/// The same for a client.
+pub(super) fn passed_on(reply: Whole) -> Response<Reply> {
+    reply.map(|body| {
+        Full::new(body)
+            .map_err(|never| match never {})
+            .boxed_unsync()
+    })
 }
 
 /// A request that an engine works on. Dropping it before [`Exchange::finished`] closes the connection, which cancels it there.
@@ -289,18 +284,15 @@ impl Exchange {
         response: Response<Incoming>,
         patience: Duration,
     ) -> Result<Whole, Failure> {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
         let read = Limited::new(body, LARGEST_REPLY).collect();
         let read = tokio::time::timeout(patience, read).await;
         let body = read
             .map_err(|_| Failure::Silent)?
             .map_err(|_| Failure::Broke)?;
         self.finished();
-        Ok(Whole {
-            status: head.status,
-            headers: kept(&head.headers, None),
-            body: body.to_bytes(),
-        })
+        head.headers = kept(&head.headers, None);
+        Ok(Response::from_parts(head, body.to_bytes()))
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn dialect(router: &Router) -> Result<&'static Dialect, Failure
         for peer in &router.prefills {
             // vLLM has no such path. SGLang tells its mode there (http_server.py).
             let told = match get(router, peer, "/server_info").await {
-                Ok(reply) => Body::read(&reply.body)
+                Ok(reply) => Body::read(reply.body())
                     .ok()
                     .and_then(|told| told.string("disaggregation_mode")),
                 Err(Failure::Answered(_)) => None,
@@ -61,7 +61,7 @@ pub(super) async fn engine_id(peer: &Arc<Peer>) -> Option<String> {
     let exchange = server.open().await.ok()?;
     let request = question(&server, "/query", HeaderMap::new());
     let reply = exchange.whole(request, PATIENCE).await.ok()?;
-    let told = Body::read(&reply.body).ok()?;
+    let told = Body::read(reply.body()).ok()?;
     let id = Body::read(told.raw("0")?.as_bytes())
         .ok()?
         .string("engine_id")?;
@@ -105,7 +105,7 @@ pub(super) async fn write_counters(router: &Router, is_end: bool) {
             let Ok(reply) = get(router, peer, "/metrics").await else {
                 continue;
             };
-            let simulated = reply.headers.get("x-tplens-soft-box");
+            let simulated = reply.headers().get("x-tplens-soft-box");
             let simulated = simulated.and_then(|name| name.to_str().ok());
             router.journal.write(&Counters {
                 schema: 1,
@@ -113,7 +113,7 @@ pub(super) async fn write_counters(router: &Router, is_end: bool) {
                 is_prefill,
                 is_end,
                 simulated: simulated.map(str::to_owned),
-                values: values(&String::from_utf8_lossy(&reply.body)),
+                values: values(&String::from_utf8_lossy(reply.body())),
             });
         }
     }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::args::Args;
 use super::engines;
 use super::flow;
-use super::peer::{Failure, Peer};
+use super::peer::{Failure, Peer, passed_on};
 use super::questions::{self, write_counters};
 use super::relay::error;
 use super::router::Router;
@@ -128,7 +128,7 @@ async fn decode_answer(router: &Router, path: &str) -> Response<Reply> {
     for peer in &router.decodes {
         if let Ok(reply) | Err(Failure::Answered(reply)) = questions::get(router, peer, path).await
         {
-            return reply.passed_on();
+            return passed_on(reply);
         }
     }
     let message = "no decode engine can be reached";

@@ -273,6 +273,6 @@ async fn ask(address: &str, key: &str) -> Option<u32> {
     let exchange = peer.open().await.ok()?;
     let request = question(&peer, FETCH, headers);
     let reply = exchange.whole(request, PATIENCE * 2).await.ok()?;
-    let told = Body::read(&reply.body).ok()?;
+    let told = Body::read(reply.body()).ok()?;
     serde_json::from_str(told.raw("tokens")?).ok()
 }
