@@ -90,8 +90,8 @@ pub(super) fn step(fewer: (u32, Range), bars: &[StepBar], more: (u32, Range)) ->
     let parts = bars.iter().map(|of| {
         let (kind, label) = match of.cause {
             Cause::Ideal => (BarKind::Total, format!("ideal share of TP{}", fewer.0)),
-            Cause::Unexplained => (BarKind::Unexplained, told(&of.cause)),
-            _ => (BarKind::Cause, told(&of.cause)),
+            Cause::Unexplained => (BarKind::Unexplained, cause(of.cause)),
+            _ => (BarKind::Cause, cause(of.cause)),
         };
         bar(label, of.ms, kind, of.grade)
     });
@@ -104,13 +104,22 @@ pub(super) fn step(fewer: (u32, Range), bars: &[StepBar], more: (u32, Range)) ->
     })
 }
 
+/// A cause by the field's words, which stand in the docs.
+fn cause(of: Cause) -> String {
+    match of {
+        Cause::NarrowGemm => "narrow GEMMs".to_owned(),
+        Cause::Unsharded => "replicated work".to_owned(),
+        _ => told(&of),
+    }
+}
+
 /// What its parts rest on.
 pub(super) fn parts<'a>(bars: impl Iterator<Item = &'a StepBar>, step_ms: f64) -> Block {
     let digits = decimals(step_ms);
     let rows = bars.map(|of| {
         let grade = of.grade.map(|grade| grade.to_string());
         [
-            told(&of.cause),
+            cause(of.cause),
             range(&of.ms, digits),
             grade.unwrap_or_else(|| ABSENT.to_owned()),
             told(&of.basis),
