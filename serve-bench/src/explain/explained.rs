@@ -72,7 +72,9 @@ pub(super) fn explained(
         explanation = explanation.with_slope(slope.clone());
     }
     explanation.notes.extend(sources.note.clone());
-    Ok((documents::explanation(&inputs, &explanation), explanation))
+    let mut document = documents::explanation(&inputs, &explanation);
+    document.findings.splice(0..0, sources.limited());
+    Ok((document, explanation))
 }
 
 /// Refuses what only an explanation of one GPU against several uses where something else is compared: nothing would come of it.

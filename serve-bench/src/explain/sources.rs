@@ -6,10 +6,11 @@ use ::explain::{Evidence, Inputs, Link, Seen};
 use boxfile::BoxFile;
 use clap::Args;
 use import::collectives::{self, CallFile};
-use import::serve::{self, Throttle};
+use import::serve::{self, ServeResult, Throttle};
 use import::{ServeRun, trace};
 use record::{Payload, ServerMachine};
 use tp_plan::ModelFacts;
+use view::{Item, Tone};
 
 use super::boxes::Machine;
 use super::case::CaseArgs;
@@ -65,6 +66,16 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// A line for each simulated result of which the load generator was the limit.
+    pub(super) fn limited(&self) -> Vec<Item> {
+        let serving = self.serving.iter().map(|(_, file)| file);
+        let item = |file: &PathBuf| {
+            let (result, _) = serve::read_one(file).ok()?;
+            Some(Item::of(Tone::Warning, limited(&result)?).coded("client-limited"))
+        };
+        serving.chain(&self.half).filter_map(item).collect()
+    }
+
     /// Reads everything, each file once; with the slowest link of the box and the file that describes it, where they are known.
     ///
     /// # Errors
@@ -183,6 +194,13 @@ fn once_each<'a>(results: impl Iterator<Item = &'a ServeRun>) -> Result<(), Stri
     Ok(())
 }
 
+fn limited(result: &ServeResult) -> Option<String> {
+    let (origin, why) = (&result.run.origin, result.invalid().next()?);
+    Some(format!(
+        "{origin} is not the server's: the load generator was the limit ({why})"
+    ))
+}
+
 /// What serving results say beside their times.
 #[derive(Default)]
 struct Beside {
@@ -209,18 +227,15 @@ impl Beside {
             })?,
         };
         let found = result.findings.iter().map(view::imported::words);
-        let mut found: Vec<String> = found.collect();
-        if let Some(reason) = result.invalid().next() {
-            let limited = format!("the load generator was the limit ({reason})");
-            // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
-            if result.run.simulated.is_none() {
-                return Err(format!(
-                    "{origin}: {limited}; measure it again on a client that keeps up"
-                ));
-            }
-            found.push(limited);
+        // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
+        if result.run.simulated.is_none()
+            && let Some(limited) = limited(&result)
+        {
+            return Err(format!(
+                "{limited}; measure it again on a client that keeps up"
+            ));
         }
-        let found = found.into_iter().map(|words| (origin.clone(), words));
+        let found = found.map(|words| (origin.clone(), words));
         self.found.extend(found);
         if let Some(record) = record {
             self.clocks.extend(serve::throttle(&record, origin));
