@@ -56,7 +56,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Half(args) => planned(show, |asker| half::run(&args, asker)),
         Command::Explain(args) => ended(explain::run(&args, show)),
         Command::Predict(args) => ended(predict::run(&args, show)),
-        Command::Kv(args) => kv::run(&args, show),
+        Command::Kv(args) => ended(kv::run(&args, show)),
     })
 }
 
@@ -64,14 +64,14 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
     match command {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
-        ServeCommand::Route(args) => route::run(&args),
+        ServeCommand::Route(args) => ended(route::run(&args)),
         ServeCommand::Check(args) => ended(split::check(&args, show)),
-        ServeCommand::Parts(args) => route::parts(&args, show),
+        ServeCommand::Parts(args) => ended(route::parts(&args, show)),
         ServeCommand::Selftest(args) => planned(show, |asker| selftest::run(&args, asker)),
         ServeCommand::EngineLog(args) => ended(engine_log::run(&args, show)),
         ServeCommand::Slo(args) => planned(show, |asker| slo::run(&args, asker)),
         ServeCommand::Sweep(args) => planned(show, |asker| sweep::run(&args, asker)),
-        ServeCommand::Show(args) => show::run(&args, show),
+        ServeCommand::Show(args) => ended(show::run(&args, show)),
         ServeCommand::Compare(args) => compare::run(&args, show),
     }
 }

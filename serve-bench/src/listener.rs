@@ -48,15 +48,13 @@ pub(crate) fn run(serve: impl Future<Output = anyhow::Result<u8>>) -> u8 {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let outcome = match runtime {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(serve);
-            // Open connections end with the runtime; whoever still reads sees the stream cut short.
-            runtime.shutdown_background();
-            outcome
-        }
-        Err(error) => Err(anyhow::Error::from(error).context("cannot start the runtime")),
-    };
+    let outcome = runtime.context("cannot start the runtime");
+    let outcome = outcome.and_then(|runtime| {
+        let outcome = runtime.block_on(serve);
+        // Open connections end with the runtime; whoever still reads sees the stream cut short.
+        runtime.shutdown_background();
+        outcome
+    });
     outcome.unwrap_or_else(|error| {
         say!("error: {error:#}");
         exit::USAGE

@@ -32,52 +32,52 @@ pub(crate) enum Value<'a> {
     Histogram(&'a Times),
 }
 
-/// Name behind the prefix, what it is (empty where engines say nothing) and value.
-pub(crate) type Row<'a> = (&'static str, &'static str, Value<'a>);
+/// Name behind the prefix, and value.
+pub(crate) type Row<'a> = (&'static str, Value<'a>);
 
-/// A count as a value.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-pub(crate) fn number(counter: &AtomicU64) -> f64 {
-    counter.load(Relaxed) as f64
+fn number(count: &AtomicU64) -> f64 {
+    count.load(Relaxed) as f64
 }
 
-/// The text of metrics whose names begin alike, with these labels.
+/// What only grows.
+pub(crate) fn counter(count: &AtomicU64) -> Value<'static> {
+    Value::Counter(number(count))
+}
+
+/// What is there now.
+pub(crate) fn gauge(count: &AtomicU64) -> Value<'static> {
+    Value::Gauge(number(count))
+}
+
+/// The text of metrics whose names begin alike, with these labels. Writing to a String does not fail.
 pub(crate) fn text(rows: &[Row<'_>], prefix: &str, labels: &str) -> String {
     let mut text = String::new();
-    for (name, help, value) in rows {
-        write(&mut text, &format!("{prefix}{name}"), help, value, labels);
-    }
-    text
-}
-
-/// Writing to a String does not fail.
-fn write(text: &mut String, name: &str, help: &str, value: &Value<'_>, labels: &str) {
-    if !help.is_empty() {
-        let _ = writeln!(text, "# HELP {name} {help}");
-    }
     let (braced, before) = match labels {
         "" => (String::new(), String::new()),
         _ => (format!("{{{labels}}}"), format!("{labels},")),
     };
-    let (kind, value) = match value {
-        Value::Counter(value) => ("counter", value),
-        Value::Gauge(value) => ("gauge", value),
-        Value::Histogram(times) => {
-            let _ = writeln!(text, "# TYPE {name} histogram");
-            let ends = BUCKETS.map(|ms| Duration::from_millis(ms).as_secs_f64().to_string());
-            let ends = ends.into_iter().chain(["+Inf".to_owned()]);
-            let mut count = 0;
-            for (end, bucket) in ends.zip(&times.buckets) {
-                count += bucket.load(Relaxed);
-                let _ = writeln!(text, "{name}_bucket{{{before}le=\"{end}\"}} {count}.0");
+    for (name, value) in rows {
+        let name = format!("{prefix}{name}");
+        let (kind, value) = match value {
+            Value::Counter(value) => ("counter", value),
+            Value::Gauge(value) => ("gauge", value),
+            Value::Histogram(times) => {
+                let _ = writeln!(text, "# TYPE {name} histogram");
+                let ends = BUCKETS.map(|ms| Duration::from_millis(ms).as_secs_f64().to_string());
+                let ends = ends.into_iter().chain(["+Inf".to_owned()]);
+                let mut count = 0;
+                for (end, bucket) in ends.zip(&times.buckets) {
+                    count += bucket.load(Relaxed);
+                    let _ = writeln!(text, "{name}_bucket{{{before}le=\"{end}\"}} {count}.0");
+                }
+                let sum = number(&times.sum_ns) * 1e-9;
+                let _ = writeln!(text, "{name}_sum{braced} {sum:?}");
+                let _ = writeln!(text, "{name}_count{braced} {count}.0");
+                continue;
             }
-            let sum = Duration::from_nanos(times.sum_ns.load(Relaxed)).as_secs_f64();
-            let _ = writeln!(
-                text,
-                "{name}_sum{braced} {sum:?}\n{name}_count{braced} {count}.0"
-            );
-            return;
-        }
-    };
-    let _ = writeln!(text, "# TYPE {name} {kind}\n{name}{braced} {value:?}");
+        };
+        let _ = writeln!(text, "# TYPE {name} {kind}\n{name}{braced} {value:?}");
+    }
+    text
 }

@@ -112,24 +112,13 @@ fn measured(args: &Args, folder: &Path, asker: &Asker<'_>) -> Result<Vec<Line>, 
         log: folder.join("engine.log"),
         ready: READY,
     };
-    let closed = args.streams.iter().map(|streams| {
-        let requests = streams * FEWEST.div_ceil(*streams);
-        (
-            format!("{streams} streams"),
-            CLOSED,
-            *streams,
-            requests,
-            *streams,
-        )
+    let closed = args.streams.iter().map(|n| {
+        let requests = n * FEWEST.div_ceil(*n);
+        (format!("{n} streams"), CLOSED, *n, requests, *n)
     });
     let (rate, requests, like) = OPEN;
-    let open = (
-        format!("{rate} req/s"),
-        "--request-rate",
-        rate,
-        requests,
-        like,
-    );
+    let load = format!("{rate} req/s");
+    let open = (load, "--request-rate", rate, requests, like);
     let mut lines = Vec::new();
     for (load, flag, value, requests, streams) in closed.chain([open]) {
         let arguments = planner::words([
@@ -139,14 +128,12 @@ fn measured(args: &Args, folder: &Path, asker: &Asker<'_>) -> Result<Vec<Line>, 
             ("--random-input-len", "16".to_owned()),
             ("--random-output-len", TOKENS.to_owned()),
         ]);
-        let name = load.replace([' ', '/'], "-");
-        let server = Some(Needs::Started(engine.clone()));
-        let step = planner::load(
-            (name, format!("{requests} requests")),
-            arguments,
-            server,
-            0.0,
+        let named = (
+            load.replace([' ', '/'], "-"),
+            format!("{requests} requests"),
         );
+        let server = Some(Needs::Started(engine.clone()));
+        let step = planner::load(named, arguments, server, 0.0);
         let end = run.step(&step)?;
         match complete(&end.folder).map(|record| record.payload) {
             Some(Payload::Serve(serve)) => lines.push(Line::of(load, streams, &serve)),
@@ -216,15 +203,10 @@ fn document(lines: &[Line]) -> Document {
         Item::of(Tone::Bad, text).coded("client-late")
     });
     let findings: Vec<Item> = findings.collect();
-    let (tone, first) = match findings.len() {
-        0 => (
-            Tone::Good,
-            format!("This client's times are right: all {all} loads within their bounds."),
-        ),
-        some => (
-            Tone::Bad,
-            format!("{some} of {all} loads beyond their bounds: the client lags on this machine."),
-        ),
+    let some = findings.len();
+    let first = match some {
+        0 => format!("This client's times are right: all {all} loads within their bounds."),
+        _ => format!("{some} of {all} loads beyond their bounds: the client lags on this machine."),
     };
     let mut table = Table::under([
         "load", "n", "TTFT ms", "off ms", "ITL ms", "off %", "lag ms", "beyond",
@@ -253,9 +235,9 @@ fn document(lines: &[Line]) -> Document {
     let title = "Client against the embedded engine's own counts";
     Document {
         title: "Selftest of the load generator".to_owned(),
-        tone,
+        tone: if some == 0 { Tone::Good } else { Tone::Bad },
         answer: vec![first, errors],
-        next: (!findings.is_empty()).then_some(next).into_iter().collect(),
+        next: (some > 0).then_some(next).into_iter().collect(),
         findings,
         sections: vec![Section::new(title, vec![Block::Table(table)])],
         made_by: format!("tplens serve selftest {}", env!("CARGO_PKG_VERSION")),

@@ -1,12 +1,11 @@
 //! `tplens serve show`: runs of ours and results of other clients, from the disk, on a screen, as CSV or as a page.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use import::ImportError;
 use import::serve::{Latency, ServeFormat, ServeResult, read_all};
+use program::Stop;
 use program::outputs::{self, check_file};
-use program::say;
 use program::show::Show;
 use record::{Payload, Record, ResultFolder, exit};
 use view::{Document, csv, serve};
@@ -31,15 +30,17 @@ pub(crate) struct ShowArgs {
 }
 
 /// Shows what is there, and gives the exit code.
-pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
-    if let Some(Err(reason)) = args.html.as_deref().map(|html| check_file("--html", html)) {
-        say!("error: {reason}");
-        return exit::USAGE;
+///
+/// # Errors
+/// There is no serving result, or the page cannot be written.
+pub(crate) fn run(args: &ShowArgs, show: Show) -> Result<u8, Stop> {
+    if let Some(html) = &args.html {
+        check_file("--html", html).map_err(Stop::Usage)?;
     }
     if let [path] = &args.paths[..]
         && let Some(code) = own(path, args, show)
     {
-        return code;
+        return Ok(code);
     }
     let (mut results, mut refused, mut others) = (Vec::new(), Vec::new(), 0);
     for path in &args.paths {
@@ -53,16 +54,12 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
             }
         }
     }
+    let none = format!("{others} other files are no serving results.");
     if results.is_empty() {
-        let none = format!("no serving result is there; {others} other files");
-        say!("error: {}", refused.first().unwrap_or(&none));
-        return exit::USAGE;
+        return Err(Stop::Usage(refused.into_iter().next().unwrap_or(none)));
     }
     let mut document = serve::results(&results, &refused);
-    if others > 0 {
-        let words = format!("{others} other files are no serving results.");
-        document.answer.push(words);
-    }
+    document.answer.extend((others > 0).then_some(none));
     let shown = match args.csv {
         true => outputs::print(&lines(results.iter().map(|(_, one)| one))),
         false => show.print(&document),
@@ -71,7 +68,8 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
     };
-    exit::fold([shown, page(args.html.as_deref(), &document), whole])
+    let page = page(args.html.as_deref(), &document);
+    Ok(exit::fold([shown, page, whole]))
 }
 
 /// Whether a file in a folder is no serving result: a log, a page, a lock, or what another command wrote.
@@ -88,30 +86,23 @@ fn is_other(error: &ImportError, path: &Path) -> bool {
 
 /// Shows a record of ours, also one without a summary; `None` where the path is no such record.
 fn own(path: &Path, args: &ShowArgs, show: Show) -> Option<u8> {
+    let is_tplens = |one: &ServeResult| one.run.format == ServeFormat::Tplens;
     let is_ours = match read_all(path) {
-        Ok(results) => results
-            .iter()
-            .any(|one| one.run.format == ServeFormat::Tplens),
+        Ok(results) => results.iter().any(is_tplens),
         // What is there of a record is shown also where it has no summary.
-        Err(error) => {
-            let is_folder = path.is_dir() && ResultFolder::is_taken(path);
-            let of_record = matches!(error, ImportError::Record(_));
-            of_record || is_folder || record::load(path).is_ok()
-        }
+        Err(ImportError::Record(_)) => true,
+        Err(_) => path.is_dir() && ResultFolder::is_taken(path) || record::load(path).is_ok(),
     };
-    if !is_ours {
-        return None;
+    let record = match is_ours.then(|| outputs::opened(path))? {
+        Ok(record) => record,
+        Err(code) => return Some(code),
+    };
+    if args.csv {
+        return Some(outputs::print(&csv::record(&record)));
     }
-    Some(outputs::opened(path).map_or_else(
-        |code| code,
-        |record| match args.csv {
-            true => outputs::print(&csv::record(&record)),
-            false => {
-                let document = view::record(&record);
-                exit::fold([show.print(&document), page(args.html.as_deref(), &document)])
-            }
-        },
-    ))
+    let document = view::record(&record);
+    let page = page(args.html.as_deref(), &document);
+    Some(exit::fold([show.print(&document), page]))
 }
 
 /// Writes a page where one was asked for, and gives the exit code.
@@ -137,12 +128,12 @@ pub(crate) fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
         };
         return planned.iter().filter_map(cell).collect();
     }
-    let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    entries.retain(|entry| is_result(entry));
+    let entries = entries.flatten().map(|entry| entry.path());
+    let mut entries: Vec<PathBuf> = entries.filter(|entry| is_result(entry)).collect();
     entries.sort();
     let label = path.file_name().and_then(|name| name.to_str());
-    entries
-        .into_iter()
+    let labelled = entries.into_iter();
+    labelled
         .map(|entry| (label.map(str::to_owned), entry))
         .collect()
 }
@@ -152,28 +143,27 @@ fn lines<'a>(results: impl Iterator<Item = &'a ServeResult>) -> String {
     let mut csv = String::from("file,metric,statistic,unit,value\n");
     for result in results {
         let file = result.run.origin.replace('"', "\"\"");
-        let mut line = |metric: &str, statistic: &str, unit: &str, value: Option<f64>| {
+        let mut line = |what: &str, value: Option<f64>| {
             if let Some(value) = value {
-                // Writing to a String cannot fail.
-                let _ = writeln!(csv, "\"{file}\",{metric},{statistic},{unit},{value}");
+                csv += &format!("\"{file}\",{what},{value}\n");
             }
         };
-        line("requests", "rate", "req/s", Some(result.run.requests_per_s));
-        let output = result.output_tokens_per_s();
-        line("output tokens", "rate", "tok/s", output);
-        line("all tokens", "rate", "tok/s", result.total_tokens_per_s());
-        line("in flight", "mean", "requests", result.in_flight());
+        line("requests,rate,req/s", Some(result.run.requests_per_s));
+        line("output tokens,rate,tok/s", result.output_tokens_per_s());
+        line("all tokens,rate,tok/s", result.total_tokens_per_s());
+        line("in flight,mean,requests", result.in_flight());
         for latency in Latency::ALL {
             let Some(spread) = result.spread(latency) else {
                 continue;
             };
-            for (statistic, value) in [
-                ("mean", Some(spread.mean)),
+            let mean = ("mean", Some(spread.mean));
+            let rest = [
                 ("median", spread.median),
                 ("p90", spread.p90),
                 ("p99", spread.p99),
-            ] {
-                line(latency.name(), statistic, "ms", value);
+            ];
+            for (statistic, value) in [mean].into_iter().chain(rest) {
+                line(&format!("{},{statistic},ms", latency.name()), value);
             }
         }
     }

@@ -222,3 +222,17 @@ fn a_tool_that_is_missing_is_named_with_its_package_and_one_that_fails_is_quoted
     let (failed, _) = with_tool(&folder, "ib_write_bw", &["--listen=0.0.0.0:1"]);
     assert_eq!(failed.status.code(), Some(3));
 }
+
+/// A limit on the size of files fails a write as a full disk does.
+#[test]
+fn a_tool_whose_output_the_disk_does_not_take_is_a_failure_of_the_program() {
+    let folder = Scratch::new();
+    stand_in(&folder, "ib_write_bw", "head -c 65536 /dev/zero || exit 1");
+    let limited = "trap '' XFSZ; ulimit -f 1; PATH=\"$1:$PATH\" \"$0\" kv --backend=ib_write_bw --peer=::1:1 --out=\"$1\"";
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", limited])
+        .arg(built::named("tplens").get_program());
+    let failed = shell.arg(folder.join("")).output().unwrap();
+    assert_eq!(failed.status.code(), Some(4), "{failed:?}");
+}

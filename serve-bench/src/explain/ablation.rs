@@ -4,20 +4,14 @@ use std::path::Path;
 
 use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope};
 use program::Stop;
-use program::show::Show;
 use record::exit;
 use tp_plan::ModelFacts;
 use view::Document;
 
-use super::args::ExplainArgs;
-use super::deliver::deliver;
 use super::documents;
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";
-
-/// The test by itself, in a folder.
-const SLOPE: &str = "slope.json";
 
 /// Version of `ablation.json` that is read.
 const SCHEMA: u32 = 1;
@@ -27,23 +21,19 @@ const SCHEMA: u32 = 1;
 /// # Errors
 /// A file that cannot be read, or is none of an ablation.
 pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
-    let bad = |why: String| Stop::Usage(format!("--ablation {}: {why}", file.display()));
+    let name = file.display();
+    let bad = |why: String| Stop::Usage(format!("--ablation {name}: {why}"));
     let inside = file.join(FILE);
-    let text = bounded::text(if file.is_dir() { &inside } else { file }, bounded::RESULT)
-        .map_err(|error| bad(error.to_string()))?;
-    let ablation: Ablation = serde_json::from_str(&text).map_err(|error| {
-        bad(format!(
-            "{error}; give the {FILE} of tplens ablate, or its folder"
-        ))
-    })?;
+    let text = bounded::text(if file.is_dir() { &inside } else { file }, bounded::RESULT);
+    let text = text.map_err(|error| bad(error.to_string()))?;
+    let hint = format!("give the {FILE} of tplens ablate, or its folder");
+    let ablation = serde_json::from_str::<Ablation>(&text);
+    let ablation = ablation.map_err(|error| bad(format!("{error}; {hint}")))?;
     if ablation.schema > SCHEMA {
-        return Err(bad(format!(
-            "written by a newer version (form {}, this one reads up to {SCHEMA}); update tplens",
-            ablation.schema
-        )));
+        return Err(bad("written by a newer version; update tplens".to_owned()));
     }
     Ok(Slope {
-        origin: Some(file.display().to_string()),
+        origin: Some(name.to_string()),
         ..slope(&ablation)
     })
 }
@@ -55,53 +45,33 @@ pub(crate) fn slope_of(ablation: &Ablation) -> (Document, u8) {
 }
 
 /// The exit code of a test, whoever asks for it: 0 where it is decided, else 3.
-fn code(slope: &Slope) -> u8 {
+pub(super) fn code(slope: &Slope) -> u8 {
     match slope.passes {
         SlopeVerdict::Undecided { .. } => exit::INCONCLUSIVE,
-        SlopeVerdict::Follows | SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan => {
-            exit::DONE
-        }
+        _ => exit::DONE,
     }
-}
-
-/// The slope test by itself.
-pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
-    let slope = read(file)?;
-    if let Some(given) = &args.from.model {
-        let asked =
-            ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-        of_model(&slope, &asked).map_err(Stop::Usage)?;
-    }
-    deliver(
-        args,
-        show,
-        SLOPE,
-        &slope,
-        &documents::slope(&slope),
-        code(&slope),
-    )
 }
 
 /// Whether the arms are of what is explained; in words where not.
 pub(super) fn check(slope: &Slope, inputs: &Inputs) -> Result<(), String> {
-    if slope.tp != inputs.tp {
+    let (arms, asked) = (slope.tp, inputs.tp);
+    if arms != asked {
         return Err(format!(
-            "--ablation is of tensor parallel size {}, and {} is explained: give arms of the same size",
-            slope.tp, inputs.tp
+            "--ablation is of TP{arms}, and TP{asked} is explained: give arms of the same size"
         ));
     }
     of_model(slope, &inputs.model)?;
-    if slope.simulated != inputs.simulated() {
-        return Err(
-            "--ablation and the results are not both measured, or simulated on one machine: a simulated figure says nothing about a real one"
+    match slope.simulated == inputs.simulated() {
+        true => Ok(()),
+        false => Err(
+            "--ablation and the results are not both measured, or simulated on one machine"
                 .to_owned(),
-        );
+        ),
     }
-    Ok(())
 }
 
 /// Whether the arms are of this model: by its shape where theirs is known, else by its name and the all-reduces that were planned.
-fn of_model(slope: &Slope, asked: &ModelFacts) -> Result<(), String> {
+pub(super) fn of_model(slope: &Slope, asked: &ModelFacts) -> Result<(), String> {
     let shape = |model: &ModelFacts| (model.hidden, model.layers, model.vocab);
     let is_same = match ModelFacts::builtin(&slope.model) {
         Some(arms) => shape(&arms) == shape(asked),

@@ -1,8 +1,8 @@
 //! What is known of a box: by a record of tplens p2p, by the file that describes it, or by the name of its GPUs.
 
-use ::explain::{KnownBox, Link, Peak, copy_rate};
+use ::explain::{KnownBox, Link, Peak, Seen, copy_rate};
 use boxfile::BoxFile;
-use record::{Links, Payload, Record, load};
+use record::{Links, Payload, PeerVerdict, load};
 use topology::{PathType, PcieLink};
 use tp_plan::{Surroundings, Vendor};
 
@@ -17,60 +17,60 @@ pub(super) struct Machine {
     pub(super) known: KnownBox,
     /// The slowest link between the GPUs that are used.
     pub(super) link: Option<Link>,
-    /// The record of its links.
-    pub(super) record: Option<Record>,
-    /// The file that describes it, and the slowest slot of the GPUs that are used by it.
+    /// The file that describes it.
     pub(super) described: Option<BoxFile>,
-    pub(super) described_link: Option<PcieLink>,
 }
 
 impl Machine {
-    /// So many GPUs of the machine that was named; without a name `on_cpus` tells whether an engine ran on CPUs.
-    pub(super) fn of(case: &CaseArgs, ranks: u32, on_cpus: bool) -> Result<Self, String> {
+    /// So many GPUs of the machine that was named, with what was seen of their links; without a name `on_cpus` tells whether an
+    /// engine ran on CPUs.
+    pub(super) fn of(
+        case: &CaseArgs,
+        ranks: u32,
+        on_cpus: bool,
+        seen: &mut Seen,
+    ) -> Result<Self, String> {
         let described = case.described()?;
         let first = ranks as usize;
-        let (mut link, mut kept) = (None, None);
+        let mut link = None;
         let (around, known) = if let Some(file) = &case.links {
             let record = load(file).map_err(|error| error.to_string())?;
             let origin = file.display().to_string();
-            let Payload::Links(links) = &record.payload else {
-                return Err(format!(
-                    "--links {origin}: this holds {}, not links of tplens p2p",
-                    record.payload.kind()
-                ));
-            };
-            link = measured_link(links, first, &origin);
             let soft = record.header.simulated.as_ref();
             let soft = soft.map(|soft| soft.box_name.clone());
-            let name = described.as_ref().map(|described| described.name.clone());
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
-            let found = measured(links, ranks, name.or(soft), of, origin)?;
-            kept = Some(record);
+            let kind = record.payload.kind();
+            let Payload::Links(links) = record.payload else {
+                return Err(format!(
+                    "--links {origin}: this holds {kind}, not links of tplens p2p"
+                ));
+            };
+            link = measured_link(&links, first, &origin);
+            let name = described.as_ref().map(|described| described.name.clone());
+            let found = measured(&links, ranks, name.or(soft), of, origin)?;
+            let environment = record.header.provenance.environment;
+            seen.variables.extend(environment);
+            seen.links = Some(*links);
             found
         } else if let Some(described) = &described {
-            let found = of_file(described, ranks)?;
             link = described_link(described, first);
-            found
+            of_file(described, ranks)?
         } else if let Some(gpu) = &case.gpu {
             of_gpu(gpu)?
         } else {
-            let vendor = if on_cpus {
-                Vendor::Host
-            } else {
-                Vendor::Nvidia
-            };
+            let vendor = [Vendor::Nvidia, Vendor::Host][usize::from(on_cpus)];
             let around = Surroundings::of_gpus(vendor, &[], None, false, None);
             (around, KnownBox::default())
         };
         let slots = described.iter().flat_map(|of| of.device.iter().take(first));
-        let slots = slots
-            .filter_map(|device| PcieLink::new(device.link?.generation, device.link?.width).ok());
+        let slots = slots.filter_map(|device| device.link);
+        let slots = slots.filter_map(|link| PcieLink::new(link.generation, link.width).ok());
+        // The slowest slot of the GPUs that are used.
+        seen.described_link = slots.reduce(PcieLink::slower);
         Ok(Self {
             around,
             known,
             link,
-            record: kept,
-            described_link: slots.reduce(PcieLink::slower),
             described,
         })
     }
@@ -84,60 +84,48 @@ pub(crate) fn measured(
     of: String,
     origin: String,
 ) -> Result<(Surroundings, KnownBox), String> {
+    let Some(backend) = &links.backend else {
+        return Err(format!("{origin}: it does not say whose driver it is of"));
+    };
     // The engine runs on the first devices of the list.
     let used = (tp as usize).min(links.devices.len());
     let devices = &links.devices[..used];
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-    let peers: Vec<_> = links
-        .probes
-        .iter()
-        .filter(|probe| probe.from < used && probe.to < used)
-        .map(|probe| probe.verdict)
-        .collect();
+    let probes = links.probes.iter();
+    let probes = probes.filter(|probe| probe.from < used && probe.to < used);
+    let peers: Vec<PeerVerdict> = probes.map(|probe| probe.verdict).collect();
+    let is_direct = |peer: &PeerVerdict| *peer == PeerVerdict::Direct;
+    let access = (!peers.is_empty()).then(|| peers.iter().all(is_direct));
     let mig = devices.iter().any(|device| device.mig.is_some());
-    let access = (!peers.is_empty()).then(|| {
-        peers
-            .iter()
-            .all(|peer| *peer == record::PeerVerdict::Direct)
-    });
-    let memory = devices
-        .iter()
-        .filter_map(|device| device.memory_bytes)
-        .min();
-    let backend = links.backend.as_ref();
-    let backend =
-        backend.ok_or_else(|| format!("{origin}: it does not say whose driver it is of"))?;
+    let memory = devices.iter().filter_map(|device| device.memory_bytes);
     let vendor = Vendor::of(&backend.name);
+    let mut around = Surroundings::of_gpus(vendor, &names, memory.min(), mig, access);
+    around.full_nvlink = all_by_fabric(links, used);
+    let machine = links.machine.as_ref();
     let known = KnownBox {
         name,
         gpu: names.first().map(|name| (*name).to_owned()),
         mig,
-        guest: links
-            .machine
-            .as_ref()
-            .and_then(|machine| machine.hypervisor),
+        guest: machine.and_then(|machine| machine.hypervisor),
         peers,
         links_of: Some(of),
         origins: vec![origin],
     };
-    let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);
-    around.full_nvlink = all_by_fabric(links, used);
     Ok((around, known))
 }
 
 /// What a box file says of its box, the first `ranks` devices being used.
 fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
-    let around =
-        ::engine::surroundings(described, ranks).map_err(|error| format!("--box: {error}"))?;
+    let around = ::engine::surroundings(described, ranks);
     let known = KnownBox {
         name: Some(described.name.clone()),
         gpu: described.device.first().map(|device| device.name.clone()),
         mig: described.device.iter().any(|device| !device.mig.is_empty()),
         guest: Some(described.guest),
-        peers: Vec::new(),
-        links_of: None,
         origins: vec![format!("box file {}: {}", described.name, described.title)],
+        ..KnownBox::default()
     };
+    let around = around.map_err(|error| format!("--box: {error}"))?;
     Ok((around, known))
 }
 
@@ -149,10 +137,8 @@ fn of_gpu(name: &str) -> Result<(Surroundings, KnownBox), String> {
     let peak = Peak::of(name).ok_or_else(|| {
         format!("--gpu: {name:?} is not known; give --box FILE that describes it")
     })?;
-    let vendor = match ["mi300x", "r9700"].contains(&peak.gpu.as_str()) {
-        true => Vendor::Amd,
-        false => Vendor::Nvidia,
-    };
+    let is_amd = ["mi300x", "r9700"].contains(&peak.gpu.as_str());
+    let vendor = [Vendor::Nvidia, Vendor::Amd][usize::from(is_amd)];
     let memory = Some(peak.memory_gib << 30);
     let peers = peak.fabric.then_some(true);
     let mut around = Surroundings::of_gpus(vendor, &[name], memory, false, peers);
@@ -181,10 +167,8 @@ fn described_link(described: &BoxFile, ranks: usize) -> Option<Link> {
 fn measured_link(links: &Links, ranks: usize, source: &str) -> Option<Link> {
     let used = ranks.min(links.devices.len());
     let pairs = (0..used).flat_map(|from| (0..used).map(move |to| (from, to)));
-    let rates = pairs
-        .filter(|(from, to)| from != to)
-        .map(|(from, to)| copied(links, from, to));
-    let rates: Option<Vec<f64>> = rates.collect();
+    let pairs = pairs.filter(|(from, to)| from != to);
+    let rates: Option<Vec<f64>> = pairs.map(|(from, to)| copied(links, from, to)).collect();
     Some(Link {
         gbps: rates?.into_iter().reduce(f64::min)?,
         fabric: all_by_fabric(links, used),
@@ -196,35 +180,27 @@ fn measured_link(links: &Links, ranks: usize, source: &str) -> Option<Link> {
 /// because copies are faster than the PCIe links of the two could be.
 fn all_by_fabric(links: &Links, used: usize) -> bool {
     let raw = |index: usize| {
-        let reading = links.devices.get(index)?.loaded.as_ref()?;
-        let seen = [
-            reading.device,
-            reading.slot,
-            reading.card,
-            reading.slot_maximum,
-        ];
-        let raw = seen.into_iter().flatten().map(PcieLink::raw_gb_per_s);
+        let of = links.devices.get(index)?.loaded.as_ref()?;
+        let all = [of.device, of.slot, of.card, of.slot_maximum];
+        let raw = all.into_iter().flatten().map(PcieLink::raw_gb_per_s);
         raw.reduce(f64::max)
     };
     let is_faster = |a: usize, b: usize| {
-        let pcie = raw(a).zip(raw(b)).map(|(a, b)| f64::max(a, b));
-        let copied = copied(links, a, b).zip(copied(links, b, a));
-        pcie.zip(copied)
-            .is_some_and(|(pcie, (there, back))| there.min(back) > pcie)
+        let (there, back) = (copied(links, a, b)?, copied(links, b, a)?);
+        Some(there.min(back) > raw(a)?.max(raw(b)?))
     };
     let mut pairs = (0..used).flat_map(|a| (0..a).map(move |b| (a, b)));
     used > 1
         && pairs.all(|(a, b)| match links.path(a, b) {
             PathType::Nv(_) | PathType::Mx | PathType::Xgmi => true,
-            _ => is_faster(a, b),
+            _ => is_faster(a, b).unwrap_or(false),
         })
 }
 
 /// GB/s of the fastest way of copies between two devices that was measured, the direct ones first.
 fn copied(links: &Links, from: usize, to: usize) -> Option<f64> {
-    COPIES
-        .iter()
-        .find_map(|case| copy_rate(links, case, from, to))
+    let mut rates = COPIES.iter().map(|case| copy_rate(links, case, from, to));
+    rates.find_map(|rate| rate)
 }
 
 #[cfg(test)]

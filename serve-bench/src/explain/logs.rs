@@ -1,5 +1,6 @@
 //! Logs of the servers that were measured: which run each is of, and what it says against the command line.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ::explain::ServerLog;
@@ -27,31 +28,21 @@ impl EngineLogFile {
     pub(super) fn read(file: &Path, asked: Option<Engine>) -> Result<Self, String> {
         let name = file.display();
         let log = engine_log::read(file).map_err(|error| format!("--engine-log {error}"))?;
-        let lacks = |what: &str| {
-            format!(
-                "--engine-log {name}: no line says {what}; give the server's output from its first line on"
-            )
-        };
-        let engine = log
-            .engine
-            .as_ref()
-            .ok_or_else(|| lacks("which engine it is"))?;
-        if let Some(asked) = asked.filter(|asked| *asked != engine.value) {
+        let (Some(engine), Some(tp)) = (&log.engine, &log.tp) else {
             return Err(format!(
-                "--engine-log {name}: line {} says that this is {}, but --engine says {}",
-                engine.line,
-                engine.value.name(),
-                asked.name()
+                "--engine-log {name}: no line says its tensor parallel size; give the server's output from its first line on"
+            ));
+        };
+        if let Some(asked) = asked.filter(|asked| *asked != engine.value) {
+            let (line, own, asked) = (engine.line, engine.value.name(), asked.name());
+            return Err(format!(
+                "--engine-log {name}: line {line} says that this is {own}, but --engine says {asked}"
             ));
         }
         Ok(Self {
             file: file.to_path_buf(),
             engine: engine.value,
-            tp: log
-                .tp
-                .as_ref()
-                .ok_or_else(|| lacks("its tensor parallel size"))?
-                .value,
+            tp: tp.value,
             log,
         })
     }
@@ -66,24 +57,24 @@ impl EngineLogFile {
     /// What it says beside what decides the plan.
     pub(super) fn said(&self) -> ServerLog {
         let log = &self.log;
-        let mut ways: Vec<&str> = log.transports.iter().map(|way| way.name.as_str()).collect();
-        ways.sort_unstable();
-        ways.dedup();
-        let transport = (!ways.is_empty()).then(|| ways.join(" and "));
+        let ways = log.transports.iter().map(|way| way.name.as_str());
+        let ways: BTreeSet<&str> = ways.collect();
         let own = log.custom_all_reduce.as_ref().map(|said| &said.value);
-        let reduces_itself = self.tp > 1 && own == Some(&CustomAllReduce::Active);
+        let own = own.filter(|_| self.tp > 1);
+        let reduces_itself = own == Some(&CustomAllReduce::Active);
         let version = log.version.as_ref().map(|said| said.value.as_str());
         let by_way = ways.iter().any(|way| way.starts_with("P2P"));
+        let is_denied = own.is_some_and(|own| own.is_off_by(OffCause::NoPeers));
+        let ways: Vec<&str> = ways.into_iter().collect();
         ServerLog {
             origin: self.file.display().to_string(),
             tp: self.tp,
-            peers: match own.filter(|_| self.tp > 1) {
-                _ if by_way || reduces_itself => Some(true),
-                Some(own) if own.is_off_by(OffCause::NoPeers) => Some(false),
-                _ => None,
+            peers: match by_way || reduces_itself {
+                true => Some(true),
+                false => is_denied.then_some(false),
             },
             reduces_itself,
-            transport,
+            transport: (!ways.is_empty()).then(|| ways.join(" and ")),
             engine: format!("{} {}", self.engine.name(), version.unwrap_or_default()),
         }
     }
@@ -114,12 +105,10 @@ pub(super) fn engines(
     if let Some(first) = logs.first() {
         flags.engine = Some(first.engine);
         if let Some(other) = logs.iter().find(|log| log.engine != first.engine) {
+            let [(a, one), (b, two)] =
+                [other, first].map(|of| (of.file.display(), of.engine.name()));
             return Err(format!(
-                "--engine-log {}: this is {}, and {} is {}; compare servers of one engine",
-                other.file.display(),
-                other.engine.name(),
-                first.file.display(),
-                first.engine.name()
+                "--engine-log {a}: this is {one}, and {b} is {two}; compare servers of one engine"
             ));
         }
     }

@@ -6,7 +6,7 @@ use ::explain::{Evidence, Inputs, Link, Seen};
 use boxfile::BoxFile;
 use clap::Args;
 use import::collectives::{self, CallFile};
-use import::serve::{self, Throttle};
+use import::serve::{self, ServeResult, Throttle};
 use import::{ServeRun, trace};
 use record::{Payload, ServerMachine};
 use tp_plan::ModelFacts;
@@ -71,8 +71,7 @@ impl Sources {
         let serving = self.serving.iter().map(|(_, file)| file);
         let item = |file: &PathBuf| {
             let (result, _) = serve::read_one(file).ok()?;
-            let text = limited(file, result.invalid().next()?);
-            Some(Item::of(Tone::Warning, text).coded("client-limited"))
+            Some(Item::of(Tone::Warning, limited(&result)?).coded("client-limited"))
         };
         serving.chain(&self.half).filter_map(item).collect()
     }
@@ -82,36 +81,23 @@ impl Sources {
     /// # Errors
     /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
     pub(crate) fn read(&self) -> Result<(Inputs, Option<Link>, Option<BoxFile>), String> {
-        let (mut beside, mut seen) = (Beside::default(), Seen::default());
-        let mut runs = Vec::new();
-        for (said, file) in &self.serving {
-            let (run, machine) = beside.run(file)?;
-            let name = file.display();
-            let tp = match (*said, run.tp) {
-                (Some(said), Some(own)) if said != own => {
-                    return Err(format!(
-                        "{name} says that it is of tensor parallel size {own}, not {said}"
-                    ));
-                }
-                (said, own) => said.or(own).ok_or_else(|| {
-                    format!("{name} does not say its tensor parallel size: give it as --tp1 {name}, or by --tp2, --tp4 or --tp8")
-                })?,
-            };
-            seen.machines.extend(machine.map(|machine| (tp, machine)));
-            runs.push((tp, run));
-        }
+        let mut beside = Beside::default();
+        let serving = self.serving.iter();
+        let serving = serving.map(|(said, file)| beside.run(*said, file));
+        let mut runs = serving.collect::<Result<Vec<_>, String>>()?;
         runs.sort_by_key(|(tp, _)| *tp);
-        let mut half = Vec::new();
-        for file in &self.half {
-            let (run, _) = beside.run(file)?;
-            if let Some(tp) = run.tp.filter(|tp| *tp != 1) {
-                return Err(format!(
-                    "--half {}: a shard runs on one GPU, this ran on {tp}",
-                    file.display()
-                ));
-            }
-            half.push(run);
-        }
+        let (model, named) = self.model(&runs)?;
+        let mut seen = Seen {
+            machines: std::mem::take(&mut beside.machines),
+            model_given: Some(named),
+            soft_given: self.sim.clone(),
+            off_by_us: self.off_by_us,
+            ..Seen::default()
+        };
+        // A shard runs on one GPU.
+        let half = self.half.iter().map(|file| beside.run(Some(1), file));
+        let half = half.map(|run| run.map(|(_, run)| run));
+        let half = half.collect::<Result<Vec<_>, String>>()?;
         once_each(runs.iter().map(|(_, run)| run).chain(&half))?;
         let (mut timed, mut curve, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.case.allreduce {
@@ -128,23 +114,9 @@ impl Sources {
             timed.push(file);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
-        let machine = Machine::of(&self.case, self.ranks.max(tp), is_on_cpus(&timed))?;
-        let (mut around, known) = (machine.around, machine.known);
-        seen.described_link = machine.described_link;
-        if let Some(record) = machine.record {
-            let environment = &record.header.provenance.environment;
-            seen.variables.extend(environment.clone());
-            if let Payload::Links(links) = record.payload {
-                seen.links = Some(*links);
-            }
-        }
-        let (model, named) = self.model(&runs)?;
-        let seen = Seen {
-            model_given: Some(named),
-            soft_given: self.sim.clone(),
-            off_by_us: self.off_by_us,
-            ..seen
-        };
+        let on_cpus = is_on_cpus(&timed);
+        let machine = Machine::of(&self.case, self.ranks.max(tp), on_cpus, &mut seen)?;
+        let mut around = machine.around;
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
         let trace = self.trace.as_deref().map(trace::read).transpose();
@@ -167,7 +139,7 @@ impl Sources {
             curve,
             troubles,
             around,
-            known,
+            known: machine.known,
             evidence,
             seen,
             priors: self.case.priors()?,
@@ -203,80 +175,91 @@ fn is_on_cpus(files: &[CallFile]) -> bool {
 
 /// Two files hold the same result, whatever their names; in words.
 fn once_each<'a>(results: impl Iterator<Item = &'a ServeRun>) -> Result<(), String> {
-    let mut before: Vec<(&str, ServeRun)> = Vec::new();
+    let measured = |run: &ServeRun| ServeRun {
+        origin: String::new(),
+        tp: None,
+        ..run.clone()
+    };
+    let mut before: Vec<&ServeRun> = Vec::new();
     for run in results {
-        let measured = ServeRun {
-            origin: String::new(),
-            tp: None,
-            ..run.clone()
-        };
-        if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
+        let is_same = |other: &&&ServeRun| measured(other) == measured(run);
+        if let Some(other) = before.iter().find(is_same) {
+            let (one, other) = (&other.origin, &run.origin);
             return Err(format!(
-                "{other} and {} hold the same result: give each run once",
-                run.origin
+                "{one} and {other} hold the same result: give each run once"
             ));
         }
-        before.push((&run.origin, measured));
+        before.push(run);
     }
     Ok(())
 }
 
-fn limited(file: &Path, reason: &str) -> String {
-    let file = file.display();
-    format!("{file} is not the server's: the load generator was the limit ({reason})")
+fn limited(result: &ServeResult) -> Option<String> {
+    let (origin, why) = (&result.run.origin, result.invalid().next()?);
+    Some(format!(
+        "{origin} is not the server's: the load generator was the limit ({why})"
+    ))
 }
 
 /// What serving results say beside their times.
 #[derive(Default)]
 struct Beside {
     clocks: Vec<Throttle>,
+    /// What a monitor saw, with the tensor parallel size of each result.
+    machines: Vec<(u32, ServerMachine)>,
     /// Findings of reading, each with the origin of its result.
     found: Vec<(String, String)>,
 }
 
 impl Beside {
-    /// A serving result with what a monitor saw beside it; what that saw of the clocks, and what reading it found, are kept here.
-    fn run(&mut self, file: &Path) -> Result<(ServeRun, Option<ServerMachine>), String> {
+    /// A serving result with its tensor parallel size, which the file says or `said` does.
+    fn run(&mut self, said: Option<u32>, file: &Path) -> Result<(u32, ServeRun), String> {
         let (result, record) = serve::read_one(file).map_err(|error| error.to_string())?;
+        let origin = &result.run.origin;
+        let tp = match (said, result.run.tp) {
+            (Some(said), Some(own)) if said != own => {
+                return Err(format!(
+                    "{origin} says that it is of tensor parallel size {own}, not {said}"
+                ));
+            }
+            (said, own) => said.or(own).ok_or_else(|| {
+                format!("{origin} does not say its tensor parallel size: give it as --tp1 {origin}, or by --tp2, --tp4 or --tp8")
+            })?,
+        };
+        let found = result.findings.iter().map(view::imported::words);
         // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
-        if let Some(reason) = result.invalid().next()
-            && result.run.simulated.is_none()
+        if result.run.simulated.is_none()
+            && let Some(limited) = limited(&result)
         {
             return Err(format!(
-                "{}; measure it again on a client that keeps up",
-                limited(file, reason)
+                "{limited}; measure it again on a client that keeps up"
             ));
         }
-        let origin = &result.run.origin;
-        let found = result.findings.iter().map(view::imported::words);
-        self.found
-            .extend(found.map(|words| (origin.clone(), words)));
-        let Some(record) = record else {
-            return Ok((result.run, None));
-        };
-        self.clocks.extend(serve::throttle(&record, origin));
-        let machine = match record.payload {
-            Payload::Serve(serve) => serve.server.and_then(|server| server.machine),
-            _ => None,
-        };
-        Ok((result.run, machine))
+        let found = found.map(|words| (origin.clone(), words));
+        self.found.extend(found);
+        if let Some(record) = record {
+            self.clocks.extend(serve::throttle(&record, origin));
+            if let Payload::Serve(serve) = record.payload {
+                let machine = serve.server.and_then(|server| server.machine);
+                self.machines.extend(machine.map(|machine| (tp, machine)));
+            }
+        }
+        Ok((tp, result.run))
     }
 }
 
 /// The GPUs that collectives were timed on.
 fn curve_gpus(files: &[CallFile]) -> Vec<String> {
-    let of_gpus = files
-        .iter()
-        .filter(|file| file.backend.as_deref() != Some("host"));
-    of_gpus.flat_map(|file| file.devices.clone()).collect()
+    let is_gpus = |file: &&CallFile| file.backend.as_deref() != Some("host");
+    let files = files.iter().filter(is_gpus);
+    files.flat_map(|file| file.devices.clone()).collect()
 }
 
 /// What the library said that it goes over at that number of ranks.
 fn transport(files: &[CallFile], ranks: u32) -> Option<String> {
-    let of_ranks = files
-        .iter()
-        .filter(|file| file.values.iter().any(|value| value.series.ranks == ranks));
-    let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport.clone()).collect();
+    let is_of = |file: &&CallFile| file.values.iter().any(|value| value.series.ranks == ranks);
+    let files = files.iter().filter(is_of);
+    let mut ways: Vec<&str> = files.filter_map(|file| file.transport.as_deref()).collect();
     ways.dedup();
     (!ways.is_empty()).then(|| ways.join(", "))
 }

@@ -2,15 +2,15 @@
 //!
 //! A log of a server that does not fit is left out with the reason: what was measured is explained without it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use program::Stop;
 use program::show::Show;
 use record::exit;
-use view::{Document, Section};
+use view::{Block, Document, Section};
 
-use super::deliver::{PAGE, code, write};
-use super::explained::explained;
+use super::explained::{PAGE, code, explained, write};
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 use crate::json;
@@ -37,14 +37,10 @@ pub(crate) fn of_study(
     show: Show,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
-    let mut told = Vec::new();
-    let sizes: Vec<OfSize> = sizes
-        .iter()
-        .map(|size| with_logs(size, &mut told))
-        .collect();
     // The log of the smallest size is read beside each other one.
-    told.sort();
-    told.dedup();
+    let mut told = BTreeSet::new();
+    let with_logs = |size: &OfSize| with_logs(size, &mut told);
+    let sizes: Vec<OfSize> = sizes.iter().map(with_logs).collect();
     told.iter().for_each(|line| say(line));
     // Where none of several ran on one GPU, because it has no room, there is no speed-up over one to explain.
     let has_one = sizes
@@ -79,25 +75,24 @@ pub(crate) fn of_study(
 }
 
 /// A size with those of its servers' logs that say what its explanation can use; why others cannot be used goes to `told`.
-fn with_logs(size: &OfSize, told: &mut Vec<String>) -> OfSize {
+fn with_logs(size: &OfSize, told: &mut BTreeSet<String>) -> OfSize {
     let mut size = size.clone();
     for file in &size.logs {
         match EngineLogFile::read(file, None) {
             Ok(log) => size.sources.engine_logs.push(log),
-            Err(reason) => told.push(format!(
-                "{} is left out of the explanation: {reason}",
-                file.display()
-            )),
+            Err(why) => {
+                let file = file.display();
+                told.insert(format!("{file} is left out of the explanation: {why}"));
+            }
         }
     }
-    if size.sources.engine_logs.is_empty() {
-        return size;
-    }
     // The flags of the server's command are in the log as the engine took them.
-    if let Err(reason) = size.sources.read() {
-        told.push(format!(
-            "the logs of the servers are left out of the explanation of TP{}: {reason}",
-            size.tp
+    if !size.sources.engine_logs.is_empty()
+        && let Err(why) = size.sources.read()
+    {
+        let tp = size.tp;
+        told.insert(format!(
+            "the servers' logs are left out of the explanation of TP{tp}: {why}"
         ));
         size.sources.engine_logs.clear();
     }
@@ -123,39 +118,30 @@ fn compared(less: &OfSize, more: &OfSize) -> Sources {
 fn whole(shown: Vec<(String, Document)>) -> Document {
     let is_alone = shown.len() == 1;
     let mut whole = Document::default();
-    for (name, one) in shown {
+    for (name, mut one) in shown {
         let named = |text: String| match is_alone || text.starts_with("TP") {
             true => text,
             false => format!("{name}: {text}"),
         };
-        if whole.title.is_empty() {
-            (whole.title, whole.made_by, whole.tone) = (one.title, one.made_by, one.tone);
-            whole.next = one.next;
-        }
-        whole.simulated = whole.simulated.or(one.simulated);
         // The first sentence of each stands on the screen, the rest is in its own part.
-        let (first, rest) = one
-            .answer
-            .split_first()
-            .map_or((None, &[][..]), |(a, b)| (Some(a), b));
-        whole.answer.extend(first.cloned().map(&named));
-        match is_alone {
-            true => whole.answer.extend(rest.iter().cloned()),
-            false => whole.sections.push(Section::detail(
-                named("Answer".to_owned()),
-                vec![view::Block::list(rest.iter().cloned())],
-            )),
-        }
-        for finding in one.findings {
-            if !whole.findings.contains(&finding) {
-                whole.findings.push(finding);
-            }
+        if !is_alone && !one.answer.is_empty() {
+            let rest = vec![Block::list(one.answer.drain(1..))];
+            one.sections.insert(0, Section::detail("Answer", rest));
         }
         let sections = one.sections.into_iter().map(|section| Section {
             detail: section.detail || !is_alone,
             heading: named(section.heading),
             ..section
         });
+        if whole.title.is_empty() {
+            (whole.title, whole.made_by, whole.tone) = (one.title, one.made_by, one.tone);
+            whole.next = one.next;
+        }
+        whole.simulated = whole.simulated.or(one.simulated);
+        whole.answer.extend(one.answer.into_iter().map(named));
+        one.findings
+            .retain(|finding| !whole.findings.contains(finding));
+        whole.findings.extend(one.findings);
         whole.sections.extend(sections);
     }
     whole

@@ -220,32 +220,22 @@ impl Agent {
         let there = self.prepared(name, *address, piece, pieces)?;
         let last = c_int::try_from(pieces).map_err(io::Error::other)?;
         let indices: Vec<c_int> = (0..last).collect();
-        let (way, at, mut request) = (c_int::from(!is_read), indices.as_ptr(), null_mut());
+        let (way, at, mut job) = (c_int::from(!is_read), indices.as_ptr(), null_mut());
         let (agent, options) = (self.agent, self.options);
         let begun = Instant::now();
-        call!(functions.make_xfer_req(
-            agent,
-            way,
-            here,
-            at,
-            pieces,
-            there,
-            at,
-            pieces,
-            &raw mut request,
-            options
-        ))?;
-        let mut status = call!(functions.post_xfer_req(agent, request, null_mut()))?;
+        let (request, n) = (&raw mut job, pieces);
+        call!(functions.make_xfer_req(agent, way, here, at, n, there, at, n, request, options))?;
+        let mut status = call!(functions.post_xfer_req(agent, job, null_mut()))?;
         while status == IN_PROGRESS {
             std::thread::yield_now();
-            status = call!(functions.get_xfer_status(agent, request))?;
+            status = call!(functions.get_xfer_status(agent, job))?;
             if begun.elapsed() > HANG {
                 return Err(io::ErrorKind::TimedOut.into());
             }
         }
         let seconds = begun.elapsed().as_secs_f64();
-        call!(functions.release_xfer_req(agent, request))?;
-        call!(functions.destroy_xfer_req(request))?;
+        call!(functions.release_xfer_req(agent, job))?;
+        call!(functions.destroy_xfer_req(job))?;
         call!(functions.release_xfer_dlist_handle(agent, here))?;
         call!(functions.release_xfer_dlist_handle(agent, there))?;
         self.is_idle = true;

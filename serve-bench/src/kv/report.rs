@@ -102,17 +102,11 @@ pub(super) fn document(report: &Report) -> Document {
         false => (Tone::Bad, "Content did not arrive as it was sent."),
     };
     answer.push(content.to_owned());
-    let mut table = Table::under([
-        "tokens",
-        "way",
-        "pieces",
-        "KiB each",
-        "MB",
-        "ms",
-        "95% interval",
-        "GB/s",
-        "n",
-    ]);
+    let heads = "tokens | way | pieces | KiB each | MB | ms | 95% interval | GB/s | n";
+    let mut table = Table {
+        heads: heads.split(" | ").map(str::to_owned).collect(),
+        ..Table::default()
+    };
     #[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
     for line in &report.lines {
         table.row([
@@ -164,12 +158,6 @@ pub(super) fn of_tool(read: &Transfers) -> Document {
         });
         let (rate, size) = (significant(best.gb_per_s()), bytes(best.bytes));
         answer.push(format!("{rate} GB/s at {size}{share}."));
-        let half = |row: &&&Timed| row.gb_per_s() * 2.0 >= best.gb_per_s();
-        let from = many.iter().filter(half).map(|row| row.bytes);
-        if let Some(from) = from.reduce(f64::min).filter(|_| many.len() > 1) {
-            let size = bytes(from);
-            answer.push(format!("Pieces below {size} reach less than half of it."));
-        }
     }
     if let Some(least) = alone.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)) {
         let (us, size) = (significant(least.seconds * 1e6), bytes(least.bytes));

@@ -4,6 +4,7 @@ use std::io;
 use std::net::TcpListener;
 
 use disagg::KvShape;
+use program::Stop;
 use program::outputs::{self, printed};
 use program::say;
 use program::show::Show;
@@ -17,23 +18,18 @@ use super::tool;
 use super::wire::{MOST, Transfer, serve};
 
 /// Measures or serves, and gives the exit code: 5 where content did not arrive.
-pub(crate) fn run(args: &Args, show: Show) -> u8 {
+///
+/// # Errors
+/// A model, file or address that cannot be used, or no way to the other end.
+pub(crate) fn run(args: &Args, show: Show) -> Result<u8, Stop> {
+    let json = args.json.as_deref();
     if let Some(file) = &args.from {
-        return match import::transfers::read(file) {
-            Ok(read) => outputs::with_json(show, &of_tool(&read), &read, args.json.as_deref()),
-            Err(error) => {
-                say!("error: {error}");
-                exit::USAGE
-            }
-        };
+        let read = import::transfers::read(file);
+        let read = read.map_err(|error| Stop::Usage(error.to_string()))?;
+        return Ok(outputs::with_json(show, &of_tool(&read), &read, json));
     }
-    let model = match ModelFacts::resolve(&args.model) {
-        Ok(model) => model,
-        Err(error) => {
-            say!("error: --model: {error}");
-            return exit::USAGE;
-        }
-    };
+    let model = ModelFacts::resolve(&args.model);
+    let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
     let shape = KvShape::of(&model, args.block_size);
     let mut transfers = Vec::new();
     for tokens in &args.tokens {
@@ -51,35 +47,23 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         }));
     }
     if let Some(named) = tool::of(args.backend) {
-        let ended = tool::run(named, args, &transfers, show);
-        return ended.unwrap_or_else(|stop| outputs::stopped(&stop));
+        return tool::run(named, args, &transfers, show);
     }
     if args.out.is_some() || !args.words.is_empty() {
-        say!("error: --out and words after `--` are for tools of others; name one with --backend");
-        return exit::USAGE;
+        let why = "--out and words after `--` are for tools of others; name one with --backend";
+        return Err(Stop::Usage(why.to_owned()));
     }
     if let Some(address) = &args.listen {
-        let listener = match TcpListener::bind(address) {
-            Ok(listener) => listener,
-            Err(error) => {
-                say!("error: cannot listen on {address}: {error}");
-                return exit::USAGE;
-            }
-        };
-        let at = listener.local_addr().map(|at| at.to_string());
-        drop(printed(&format!("{LISTENING}{}\n", at.unwrap_or_default())));
+        let refused = |error| Stop::Usage(format!("cannot listen on {address}: {error}"));
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        let at = listener.local_addr().map_err(refused)?;
+        drop(printed(&format!("{LISTENING}{at}\n")));
         serve(&listener, &args.libraries());
-        return exit::INTERNAL;
+        return Ok(exit::INTERNAL);
     }
-    let most = transfers.iter().map(|(_, transfer)| transfer.bytes()).max();
-    let measured = measured(args, &transfers, most.unwrap_or(1));
-    let (lines, is_right) = match measured {
-        Ok(measured) => measured,
-        Err(error) => {
-            say!("error: no way to the other end, or it broke: {error}");
-            return exit::INCONCLUSIVE;
-        }
-    };
+    let (lines, is_right) = measured(args, &transfers).map_err(|error| {
+        Stop::Refused(format!("no way to the other end, or it broke: {error}").into())
+    })?;
     let report = Report {
         schema: 1,
         backend: args.backend.into(),
@@ -89,22 +73,19 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         laws: laws(&lines),
         lines,
     };
-    let shown = outputs::with_json(show, &document(&report), &report, args.json.as_deref());
+    let shown = outputs::with_json(show, &document(&report), &report, json);
     let ended = match is_right {
         true if report.lines.is_empty() => exit::INCONCLUSIVE,
         true => exit::DONE,
         false => exit::WRONG_DATA,
     };
-    exit::fold([shown, ended])
+    Ok(exit::fold([shown, ended]))
 }
 
 /// A line of each transfer, and whether all content arrived.
-fn measured(
-    args: &Args,
-    transfers: &[(u32, Transfer)],
-    most: u64,
-) -> io::Result<(Vec<Line>, bool)> {
-    let (mut channel, _other) = Channel::open(args, most)?;
+fn measured(args: &Args, transfers: &[(u32, Transfer)]) -> io::Result<(Vec<Line>, bool)> {
+    let most = transfers.iter().map(|(_, transfer)| transfer.bytes()).max();
+    let (mut channel, _other) = Channel::open(args, most.unwrap_or(1))?;
     let (mut lines, mut is_right) = (Vec::new(), true);
     for (tokens, transfer) in transfers {
         let (seconds, are_right) = channel.timed(*transfer, args.iters)?;

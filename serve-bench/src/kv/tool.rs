@@ -85,28 +85,29 @@ pub(super) fn run(
     let folder = result_folder(args.out.as_deref(), "kv");
     make_folder("--out", &folder)?;
     let log = folder.join(format!("{program}.txt"));
+    let place = log.display();
     if log.exists() {
-        let log = log.display();
-        return Err(Stop::Usage(format!(
-            "--out: {log} is there; name another folder"
-        )));
+        let why = format!("--out: {place} is there; name another folder");
+        return Err(Stop::Usage(why));
     }
-    let mut failed = runs.iter().map(|words| timed(program, words, &log));
-    let failed = failed.find_map(Result::err);
-    say!("what {program} printed is in {}", log.display());
-    let shown = match (import::transfers::read(&log), &failed) {
-        (Ok(read), _) => outputs::with_json(show, &of_tool(&read), &read, args.json.as_deref()),
-        (Err(_), Some(_)) => exit::INCONCLUSIVE,
-        (Err(error), None) => {
+    let mut codes = vec![exit::DONE];
+    for words in &runs {
+        let why = timed(program, words, &log);
+        if let Some(why) = why.with_context(|| format!("keeping what {program} says"))? {
+            say!("error: {program}: {why}");
+            codes.push(exit::INCONCLUSIVE);
+            break;
+        }
+    }
+    say!("what {program} printed is in {place}");
+    codes.push(match import::transfers::read(&log) {
+        Ok(read) => outputs::with_json(show, &of_tool(&read), &read, args.json.as_deref()),
+        Err(error) => {
             say!("error: {error}");
             exit::INCONCLUSIVE
         }
-    };
-    let ended = failed.map_or(exit::DONE, |why| {
-        say!("error: {program}: {why}");
-        exit::INCONCLUSIVE
     });
-    Ok(exit::fold([shown, ended]))
+    Ok(exit::fold(codes))
 }
 
 /// The words of each run; `None` for what is no address.
@@ -148,13 +149,12 @@ fn runs(args: &Args, address: &str, transfers: &[(u32, Transfer)]) -> Option<Vec
             transfers.iter().map(words).collect()
         }
     };
-    let is_open = args.backend == Backend::TransferEngineBench && args.words.is_empty();
-    let more = is_open.then_some(DISCOVERY);
-    let more = more
-        .into_iter()
-        .chain(args.words.iter().map(String::as_str));
+    let mut more: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    if args.backend == Backend::TransferEngineBench && more.is_empty() {
+        more.push(DISCOVERY);
+    }
     let words = |run: &String| {
-        let own = run.split_whitespace().chain(more.clone());
+        let own = run.split_whitespace().chain(more.iter().copied());
         own.map(str::to_owned).collect()
     };
     Some(runs.iter().map(words).collect())
@@ -173,34 +173,28 @@ fn messages(transfers: &[(u32, Transfer)]) -> Vec<(u64, u64)> {
     sizes.collect()
 }
 
-/// Runs it as the end that connects; what it prints goes to the end of a file, behind its command.
+/// Runs it as the end that connects, and gives why it failed; what it prints goes to the end of a file, between its command and how it
+/// ended: where the disk took nothing of the one it takes nothing of the other.
 ///
 /// # Errors
-/// It cannot be started, failed, or took too long.
-fn timed(program: &str, words: &[String], log: &Path) -> io::Result<()> {
-    let mut why = String::new();
+/// It cannot be started, or the disk is full.
+fn timed(program: &str, words: &[String], log: &Path) -> io::Result<Option<String>> {
+    let mut why = None;
     for tried in 0..TRIES {
         std::thread::sleep(PAUSE * tried.min(1));
-        writeln!(
-            record::private::append(log)?,
-            "$ {program} {}",
-            words.join(" ")
-        )?;
-        match ended(program, words, Some(log))? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => {
-                why = format!(
-                    "{status}: {}",
-                    last_line(&bounded::text(log, bounded::TEXT)?)
-                );
-            }
-            None => {
-                let seconds = LIMIT.as_secs();
-                return Err(io::Error::other(format!("no end after {seconds} s")));
-            }
+        let mut file = record::private::append(log)?;
+        writeln!(file, "$ {program} {}", words.join(" "))?;
+        let Some(status) = ended(program, words, Some(log))? else {
+            return Ok(Some(format!("no end after {} s", LIMIT.as_secs())));
+        };
+        if status.success() {
+            return Ok(None);
         }
+        let said = last_line(&bounded::text(log, bounded::TEXT)?).to_owned();
+        writeln!(file, "{status}")?;
+        why = Some(format!("{status}: {said}"));
     }
-    Err(io::Error::other(why))
+    Ok(why)
 }
 
 /// Runs it to its end, tied to this process. With a file for what it prints it has a limit; `None` where it was killed for that.

@@ -48,28 +48,26 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     if let Some(described) = described.filter(|_| !measured) {
         base.curve = curve_of(&described);
     }
-    let runs: Vec<&ServeRun> = base.serve.iter().map(|(_, run)| run).collect();
-    let each = |all: Option<u64>, run: &ServeRun| {
-        all.filter(|_| run.completed > 0)
-            .map(|all| per(all, run.completed))
-    };
-    let first = |of: &dyn Fn(&ServeRun) -> Option<f64>| runs.iter().find_map(|run| of(run));
-    let flight = first(&|run| run.concurrency_asked);
+    let runs = || base.serve.iter().map(|(_, run)| run);
+    let flight = runs().find_map(|run| run.concurrency_asked);
     // Of engines that are split each batch is looked at.
     let split = args.paper.split.map(|_| 1);
     let batch = args.batch.or_else(|| flight.map(whole)).or(split).ok_or(
         "how many sequences decode at once is not known: give --batch N, or a result with a concurrency (--tp1)",
     )?;
-    let input = args.input_tokens.map(f64::from);
-    let output = args.output_tokens.map(f64::from);
-    let input_tokens = input.or_else(|| first(&|run| each(run.input_tokens, run)));
-    let output_tokens = output.or_else(|| first(&|run| each(run.output_tokens, run)));
+    let each = |given: Option<u32>, all: fn(&ServeRun) -> Option<u64>, usual: f64| {
+        let of = |run: &ServeRun| Some(per(all(run)?, run.completed)).filter(|of| of.is_finite());
+        let known = given.map(f64::from).or_else(|| runs().find_map(of));
+        known.unwrap_or(usual)
+    };
+    let input_tokens = each(args.input_tokens, |run| run.input_tokens, LENGTHS.0);
+    let output_tokens = each(args.output_tokens, |run| run.output_tokens, LENGTHS.1);
     Ok(PredictInputs {
         base,
         sizes,
         batch,
-        input_tokens: input_tokens.unwrap_or(LENGTHS.0),
-        output_tokens: output_tokens.unwrap_or(LENGTHS.1),
+        input_tokens,
+        output_tokens,
         link,
     })
 }

@@ -12,11 +12,11 @@ use hyper::{Request, Response, StatusCode};
 
 use super::journal::Kv;
 use super::legs::Sent;
-use super::peer::{Exchange, Failure, Peer, kept};
+use super::peer::{Exchange, Failure, Peer, kept, passed_on};
 use super::questions;
 use super::relay::{Beside, Relay, error};
 use super::router::{Held, Router, Ticket};
-use crate::listener::{JSON, Reply, whole};
+use crate::listener::Reply;
 
 /// The largest body, bytes.
 const LARGEST_BODY: usize = 32 << 20;
@@ -53,16 +53,15 @@ impl Fault {
     fn of(who: &str, failure: Failure, kv: Kv) -> Self {
         let (status, code, message) = match failure {
             Failure::Answered(reply) => {
-                let mut response = whole(reply.status, JSON, reply.body);
-                *response.headers_mut() = reply.headers;
+                let status = reply.status();
                 return Self {
-                    code: format!("{who}-{}", reply.status.as_u16()),
-                    response,
+                    code: format!("{who}-{}", status.as_u16()),
+                    response: passed_on(reply),
                     kv,
                     // Of a decode engine 502 and 504 are somebody's word on it, or a sidecar's on the prefill engine.
                     is_passing: match who {
-                        "prefill" => matches!(reply.status.as_u16(), 502..=504),
-                        _ => reply.status == UNREACHED,
+                        "prefill" => matches!(status.as_u16(), 502..=504),
+                        _ => status == UNREACHED,
                     },
                 };
             }
@@ -100,16 +99,13 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
     let names = router.names(own.and_then(|id| id.to_str().ok()));
     let mut ticket = Ticket::begun(router, &names.request_id);
     let path = head.uri.path_and_query();
-    let mut sent = Sent {
+    let sent = |body| Sent {
         path: path.map_or("/", |path| path.as_str()).to_owned(),
         headers: kept(&head.headers, router.key.as_ref()),
-        body: Bytes::new(),
+        body,
     };
     let outcome = match read(router, &mut ticket, incoming).await {
-        Ok(body) => {
-            sent.body = body;
-            served(router, &mut ticket, &sent, &names.request_id).await
-        }
+        Ok(body) => served(router, &mut ticket, &sent(body), &names.request_id).await,
         Err(fault) => Err(fault),
     };
     match outcome {
@@ -128,11 +124,11 @@ async fn read(router: &Router, ticket: &mut Ticket, body: Incoming) -> Result<By
         Fault::own(UNREACHED, "busy", &message)
     };
     let in_flight = router.metrics.in_flight.load(Relaxed);
-    if in_flight > router.max_requests || router.is_ending.load(Relaxed) {
+    if in_flight > router.args.max_requests as usize || router.is_ending.load(Relaxed) {
         return Err(busy("requests"));
     }
     let reading = Limited::new(body, LARGEST_BODY).collect();
-    let Ok(Ok(body)) = tokio::time::timeout(router.timeout, reading).await else {
+    let Ok(Ok(body)) = tokio::time::timeout(router.args.timeout, reading).await else {
         let message = "the body cannot be read, or is above 32 MiB";
         return Err(Fault::own(StatusCode::BAD_REQUEST, "bad-body", message));
     };
@@ -225,13 +221,13 @@ impl Asked<'_> {
         if let Some((exchange, ask)) = exchange.zip(self.dialect.prefill(&self.body, &leg)) {
             ticket.row.asked += 1;
             ticket.row.prefill_sent_us = ticket.now();
-            let asking = exchange.whole(self.sent.plain(prefill, ask), self.router.timeout);
+            let asking = exchange.whole(self.sent.plain(prefill, ask), self.router.args.timeout);
             if order == Order::Both {
                 beside = Some(Beside(tokio::spawn(asking)));
             } else {
                 let reply = asking.await.map_err(of_prefill)?;
                 ticket.row.prefill_reply_us = ticket.now();
-                let handed = Body::read(&reply.body).map(|reply| self.dialect.handover(&reply));
+                let handed = Body::read(reply.body()).map(|reply| self.dialect.handover(&reply));
                 let Ok(Ok(Some(handover))) = handed else {
                     let none = disagg::Unsupported::NoHandover.to_string();
                     return Err(Fault::own(BROKE, "no-hand-over", &none));
@@ -265,7 +261,7 @@ impl Asked<'_> {
             let ask = self.dialect.decode(&self.body, &leg, handover);
             ticket.sent_to(&exchange.peer);
             let request = self.sent.request(&exchange.peer, ask);
-            let mut asking = Box::pin(exchange.begun(request, self.router.timeout));
+            let mut asking = Box::pin(exchange.begun(request, self.router.args.timeout));
             let reply = loop {
                 tokio::select! {
                     reply = &mut asking => break reply,
@@ -343,6 +339,13 @@ fn relayed(
     let kind = kind.and_then(|kind| kind.to_str().ok());
     let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
         && !head.headers.contains_key(CONTENT_ENCODING);
-    let relay = Relay::new(body, exchange, ticket, beside, is_events, router.timeout);
+    let relay = Relay::new(
+        body,
+        exchange,
+        ticket,
+        beside,
+        is_events,
+        router.args.timeout,
+    );
     Response::from_parts(head, relay.boxed_unsync())
 }

@@ -1,18 +1,15 @@
 //! One line of JSON for each request: who served it, how it ended, where its keys and values are, and its instants.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 /// The version of the lines.
 const SCHEMA: u32 = 1;
-
-/// How long lines may wait in memory.
-const FLUSH: Duration = Duration::from_secs(1);
 
 /// A request's line. Instants are microseconds after the router had its head.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -88,13 +85,11 @@ impl Row {
 }
 
 /// The file of lines; without one they go nowhere.
-pub(super) struct Journal(Option<Mutex<Lines>>);
-
-struct Lines {
-    file: BufWriter<File>,
-    flushed: Instant,
+#[derive(Default)]
+pub(super) struct Journal {
+    file: Option<File>,
     /// Whether a line could not be written, which is said once.
-    is_broken: bool,
+    is_broken: AtomicBool,
 }
 
 impl Journal {
@@ -103,46 +98,33 @@ impl Journal {
     /// # Errors
     /// It cannot be opened.
     pub(super) fn open(path: Option<&Path>) -> std::io::Result<Self> {
-        let Some(path) = path else {
-            return Ok(Self(None));
-        };
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self(Some(Mutex::new(Lines {
-            file: BufWriter::new(file),
-            flushed: Instant::now(),
-            is_broken: false,
-        }))))
+        let file = path.map(|path| OpenOptions::new().create(true).append(true).open(path));
+        Ok(Self {
+            file: file.transpose()?,
+            ..Self::default()
+        })
     }
 
     /// Whether lines are kept.
     pub(super) fn is_kept(&self) -> bool {
-        self.0.is_some()
+        self.file.is_some()
     }
 
-    /// Adds a line.
+    /// Adds a line, at once: what a router that is killed has written can be read.
     pub(super) fn write(&self, row: &impl Serialize) {
-        let Some(Ok(mut lines)) = self.0.as_ref().map(Mutex::lock) else {
+        let Some(mut file) = self.file.as_ref() else {
             return;
         };
-        let text = serde_json::to_string(row).unwrap_or_default();
-        let is_due = lines.flushed.elapsed() > FLUSH;
-        let mut written = writeln!(lines.file, "{text}");
-        if is_due {
-            lines.flushed = Instant::now();
-            written = written.and_then(|()| lines.file.flush());
-        }
-        if let Err(error) = written
-            && !std::mem::replace(&mut lines.is_broken, true)
+        let line = serde_json::to_string(row).unwrap_or_default() + "\n";
+        if let Err(error) = file.write_all(line.as_bytes())
+            && !self.is_broken.swap(true, Relaxed)
         {
             program::say!("error: cannot write the journal: {error}");
         }
     }
 
-    /// Writes what waits in memory, and whether all lines were written.
-    pub(super) fn flush(&self) -> bool {
-        match self.0.as_ref().map(Mutex::lock) {
-            Some(Ok(mut lines)) => lines.file.flush().is_ok() && !lines.is_broken,
-            _ => true,
-        }
+    /// Whether all lines were written.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_broken.load(Relaxed)
     }
 }

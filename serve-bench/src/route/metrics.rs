@@ -1,14 +1,13 @@
 //! What the router counts, and its text for Prometheus.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::journal::{Kv, Row};
-use crate::prometheus::Value::{Counter, Gauge, Histogram};
-use crate::prometheus::{Times, number, text};
+use crate::prometheus::Value::{Gauge, Histogram};
+use crate::prometheus::{Times, counter, text};
 
 /// Counters of one router.
 #[derive(Debug, Default)]
@@ -17,14 +16,22 @@ pub(super) struct Metrics {
     pub(super) in_flight: AtomicUsize,
     /// Bytes of bodies that are held.
     pub(super) held_bytes: AtomicUsize,
+    /// Requests whose keys and values a decode engine took for one token.
     released: AtomicU64,
+    /// Requests whose keys and values wait for their lease, and tokens of these times the seconds of their leases.
     stranded: AtomicU64,
     stranded_token_s: AtomicU64,
+    /// Requests that were sent to engines.
     asked: AtomicU64,
+    /// Requests by how they ended.
     outcomes: Mutex<BTreeMap<String, u64>>,
+    /// From the prefill engine's request to its whole reply.
     prefill: Times,
+    /// From the prefill engine's reply to the decode engine's request.
     hand_over: Times,
+    /// From the decode engine's request to its first part.
     decode_first: Times,
+    /// From the client's request to the first part of the reply.
     first: Times,
 }
 
@@ -59,66 +66,26 @@ impl Metrics {
     /// The text.
     #[expect(clippy::cast_precision_loss, reason = "requests and bytes")]
     pub(super) fn text(&self) -> String {
-        const OUTCOMES: &str = "tplens_route_requests_total";
-        let mut out =
-            format!("# HELP {OUTCOMES} Requests by how they ended.\n# TYPE {OUTCOMES} counter\n");
+        let mut out = "# TYPE tplens_route_requests_total counter\n".to_owned();
         if let Ok(outcomes) = self.outcomes.lock() {
             for (outcome, count) in outcomes.iter() {
-                // Writing to a String does not fail.
-                let _ = writeln!(out, "{OUTCOMES}{{outcome=\"{outcome}\"}} {count}.0");
+                let name = "tplens_route_requests_total";
+                out += &format!("{name}{{outcome=\"{outcome}\"}} {count}.0\n");
             }
         }
+        let token_seconds = counter(&self.stranded_token_s);
+        let now = |of: &AtomicUsize| Gauge(of.load(Relaxed) as f64);
         let rows = [
-            (
-                "engines_asked_total",
-                "Requests that were sent to engines.",
-                Counter(number(&self.asked)),
-            ),
-            (
-                "kv_released_total",
-                "Requests whose keys and values a decode engine took for one token.",
-                Counter(number(&self.released)),
-            ),
-            (
-                "kv_stranded_total",
-                "Requests whose keys and values wait for their lease.",
-                Counter(number(&self.stranded)),
-            ),
-            (
-                "kv_stranded_token_seconds_total",
-                "Tokens of these times the seconds of their leases.",
-                Counter(number(&self.stranded_token_s)),
-            ),
-            (
-                "in_flight",
-                "Requests under way.",
-                Gauge(self.in_flight.load(Relaxed) as f64),
-            ),
-            (
-                "held_bytes",
-                "Bytes of request bodies that are held.",
-                Gauge(self.held_bytes.load(Relaxed) as f64),
-            ),
-            (
-                "prefill_seconds",
-                "From the prefill engine's request to its whole reply.",
-                Histogram(&self.prefill),
-            ),
-            (
-                "hand_over_seconds",
-                "From the prefill engine's reply to the decode engine's request.",
-                Histogram(&self.hand_over),
-            ),
-            (
-                "decode_first_seconds",
-                "From the decode engine's request to its first part.",
-                Histogram(&self.decode_first),
-            ),
-            (
-                "first_seconds",
-                "From the client's request to the first part of the reply.",
-                Histogram(&self.first),
-            ),
+            ("engines_asked_total", counter(&self.asked)),
+            ("kv_released_total", counter(&self.released)),
+            ("kv_stranded_total", counter(&self.stranded)),
+            ("kv_stranded_token_seconds_total", token_seconds),
+            ("in_flight", now(&self.in_flight)),
+            ("held_bytes", now(&self.held_bytes)),
+            ("prefill_seconds", Histogram(&self.prefill)),
+            ("hand_over_seconds", Histogram(&self.hand_over)),
+            ("decode_first_seconds", Histogram(&self.decode_first)),
+            ("first_seconds", Histogram(&self.first)),
         ];
         out + &text(&rows, "tplens_route_", "")
     }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use program::outputs;
-use program::say;
 use program::show::Show;
+use program::{Stop, outputs};
 use record::exit;
 use serde::Serialize;
 use stats::{Interval, distribution};
@@ -15,16 +14,7 @@ use view::serve::{maybe, significant, within};
 use view::{Block, Document, Item, Section, Table, Tone};
 
 use super::journal::Row;
-use super::questions::Counters;
-
-/// Histograms of engines and milliseconds of their unit.
-const QUEUE: [(&str, f64); 1] = [("vllm:request_queue_time_seconds", 1e3)];
-const PREFILL: [(&str, f64); 1] = [("vllm:request_prefill_time_seconds", 1e3)];
-const LINK: [(&str, f64); 3] = [
-    ("vllm:nixl_xfer_time_seconds", 1e3),
-    ("vllm:mooncake_xfer_time_seconds", 1e3),
-    ("sglang:kv_transfer_latency_ms", 1.0),
-];
+use super::questions::{Counters, LINK, PREFILL, QUEUE};
 
 /// The time to first token in parts, from a router's journal.
 ///
@@ -45,7 +35,9 @@ pub(crate) struct PartsArgs {
 /// One part.
 #[derive(Debug, Clone, Serialize)]
 struct Part {
-    /// Its code.
+    /// Which: `router` until the first engine's request is sent; `prefill-queue` and `prefill` as the prefill engine counts them;
+    /// `prefill-reply`, what it did not count; `dispatch`, the router until the decode engine's request; `kv-transfer` on the link;
+    /// `decode-queue` and `first-step` as the decode engine counts them; `unexplained`.
     code: &'static str,
     /// Mean, ms; `None` where nobody counted it.
     mean_ms: Option<f64>,
@@ -106,36 +98,42 @@ fn of(text: &str, last: Option<usize>) -> Option<Parts> {
     Parts::of(&rows[first..], &counters.collect::<Vec<_>>())
 }
 
+/// An instant of a request, us.
+type Stamp = fn(&Row) -> Option<u64>;
+
 /// Milliseconds between two instants of each request.
 #[expect(clippy::cast_precision_loss, reason = "microseconds of requests")]
-fn between(rows: &[&Row], from: fn(&Row) -> Option<u64>, to: fn(&Row) -> Option<u64>) -> Vec<f64> {
+fn between(rows: &[&Row], from: Stamp, to: Stamp) -> Vec<f64> {
     let ms = |row: &&Row| Some((to(row)? as f64 - from(row)? as f64) * 1e-3);
     rows.iter().filter_map(ms).collect()
 }
 
-/// By how much a histogram grew: mean in ms and number.
-fn grown(counters: &[Counters], is_prefill: bool, name: &str, unit_ms: f64) -> Option<(f64, f64)> {
-    // The last line of each engine at the beginning and at the end.
-    let mut engines: BTreeMap<&str, [Option<(f64, f64)>; 2]> = BTreeMap::new();
-    for line in counters.iter().filter(|line| line.is_prefill == is_prefill) {
-        let value = |suffix| line.values.get(&format!("{name}{suffix}")).copied();
-        let both = value("_sum").zip(value("_count"));
-        engines.entry(&line.engine).or_default()[usize::from(line.is_end)] = both;
-    }
-    let (mut sum, mut count) = (0.0, 0.0);
-    for [begin, end] in engines.into_values() {
-        // An engine that was read once only tells nothing of these requests.
-        let (begin, end) = begin.zip(end)?;
-        sum += end.0 - begin.0;
-        count += end.1 - begin.1;
-    }
-    (count > 0.0).then(|| (sum / count * unit_ms, count))
+/// By how much the first of these histograms that grew did: mean in ms and number.
+fn grown(counters: &[Counters], is_prefill: bool, names: &[(&str, f64)]) -> Option<(f64, f64)> {
+    names.iter().find_map(|(name, unit_ms)| {
+        // The last line of each engine at the beginning and at the end.
+        let mut engines: BTreeMap<&str, [Option<(f64, f64)>; 2]> = BTreeMap::new();
+        for line in counters.iter().filter(|line| line.is_prefill == is_prefill) {
+            let value = |suffix| line.values.get(&format!("{name}{suffix}")).copied();
+            let both = value("_sum").zip(value("_count"));
+            engines.entry(&line.engine).or_default()[usize::from(line.is_end)] = both;
+        }
+        let (mut sum, mut count) = (0.0, 0.0);
+        for [begin, end] in engines.into_values() {
+            // An engine that was read once only tells nothing of these requests.
+            let (begin, end) = begin.zip(end)?;
+            sum += end.0 - begin.0;
+            count += end.1 - begin.1;
+        }
+        (count > 0.0).then(|| (sum / count * unit_ms, count))
+    })
 }
 
 impl Part {
-    /// What the router saw.
-    fn stamped(code: &'static str, values: &[f64]) -> Self {
-        let found = distribution(values);
+    /// What the router saw between two instants of each request.
+    fn stamped(code: &'static str, rows: &[&Row], from: Stamp, to: Stamp) -> Self {
+        let values = between(rows, from, to);
+        let found = distribution(&values);
         Self {
             code,
             mean_ms: found.as_ref().map(|found| found.mean),
@@ -145,22 +143,13 @@ impl Part {
         }
     }
 
-    /// What engines counted, under the first of these names that grew.
+    /// What engines counted: mean and number.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a count"
     )]
-    fn counted(
-        code: &'static str,
-        counters: &[Counters],
-        is_prefill: bool,
-        names: &[(&str, f64)],
-    ) -> Self {
-        let mut grown = names
-            .iter()
-            .filter_map(|(name, unit_ms)| grown(counters, is_prefill, name, *unit_ms));
-        let found = grown.next();
+    fn counted(code: &'static str, found: Option<(f64, f64)>) -> Self {
         Self {
             code,
             mean_ms: found.map(|(mean, _)| mean),
@@ -180,20 +169,6 @@ impl Part {
             ..self
         }
     }
-
-    fn words(&self) -> &'static str {
-        match self.code {
-            "router" => "router, until the first engine's request is sent",
-            "prefill-queue" => "queue of the prefill engine",
-            "prefill" => "prefill",
-            "prefill-reply" => "the prefill engine's reply, and what it did not count",
-            "dispatch" => "router, from the reply to the decode engine's request",
-            "kv-transfer" => "keys and values on the link",
-            "decode-queue" => "queue of the decode engine",
-            "first-step" => "first step of the decode engine",
-            _ => "unexplained",
-        }
-    }
 }
 
 impl Parts {
@@ -205,18 +180,18 @@ impl Parts {
     /// From the lines of a journal; `None` where no request was served.
     fn of(rows: &[Row], counters: &[Counters]) -> Option<Self> {
         let done: Vec<&Row> = rows.iter().filter(|row| row.outcome == "done").collect();
-        let ttft = between(&done, |_| Some(0), |row| row.decode_first_us);
+        let begun: Stamp = |_| Some(0);
+        let ttft = between(&done, begun, |row| row.decode_first_us);
         let total = distribution(&ttft)?;
-        let is_concurrent = done
-            .iter()
-            .any(|row| row.prefill_reply_us > row.decode_sent_us);
+        let is_late = |row: &&Row| row.prefill_reply_us > row.decode_sent_us;
+        let is_concurrent = done.iter().any(is_late);
         let is_single = done.iter().all(|row| row.prefill_sent_us.is_none());
 
         // One more than those of the router may be a probe's.
         let most = rows.len() + 1 + rows.len() / 10;
         let mut others = None;
         let mut counted = |code, is_prefill, names: &[(&str, f64)]| {
-            let mut part = Part::counted(code, counters, is_prefill, names);
+            let mut part = Part::counted(code, grown(counters, is_prefill, names));
             if part.n > most {
                 others = Some(part.n);
                 part.mean_ms = None;
@@ -227,26 +202,31 @@ impl Parts {
         let p_work = counted("prefill", true, &PREFILL);
         let d_queue = counted("decode-queue", false, &QUEUE);
         let d_step = counted("first-step", false, &PREFILL);
-        let link = Part::counted("kv-transfer", counters, false, &LINK);
-        let decode = between(&done, |row| row.decode_sent_us, |row| row.decode_first_us);
-        let decode = Part::stamped("decode", &decode);
+        let link = Part::counted("kv-transfer", grown(counters, false, &LINK));
+        let stamped = |code, from, to| Part::stamped(code, &done, from, to);
+        let decode = stamped(
+            "decode",
+            |row| row.decode_sent_us,
+            |row| row.decode_first_us,
+        );
         let mut parts = Vec::new();
         let left = if is_concurrent || is_single {
-            let router = between(&done, |_| Some(0), |row| row.decode_sent_us);
-            parts.push(Part::stamped("router", &router));
+            parts.push(stamped("router", begun, |row| row.decode_sent_us));
             // What the decode engine waits for: the prefill engine, and what follows.
             let within = [&p_queue, &p_work, &link, &d_queue, &d_step];
             let left = decode.rest("unexplained", &within);
             parts.extend([p_queue, p_work]);
             left
         } else {
-            let router = between(&done, |_| Some(0), |row| row.prefill_sent_us);
-            let leg = between(&done, |row| row.prefill_sent_us, |row| row.prefill_reply_us);
-            let leg = Part::stamped("prefill-leg", &leg);
-            let dispatch = between(&done, |row| row.prefill_reply_us, |row| row.decode_sent_us);
+            let leg = stamped("leg", |row| row.prefill_sent_us, |row| row.prefill_reply_us);
             let reply = leg.rest("prefill-reply", &[&p_queue, &p_work]);
-            parts.extend([Part::stamped("router", &router), p_queue, p_work, reply]);
-            parts.push(Part::stamped("dispatch", &dispatch));
+            parts.push(stamped("router", begun, |row| row.prefill_sent_us));
+            parts.extend([p_queue, p_work, reply]);
+            parts.push(stamped(
+                "dispatch",
+                |row| row.prefill_reply_us,
+                |row| row.decode_sent_us,
+            ));
             decode.rest("unexplained", &[&link, &d_queue, &d_step])
         };
         parts.extend([link, d_queue, d_step, left]);
@@ -267,24 +247,21 @@ impl Parts {
 }
 
 /// Prints the parts, and gives the exit code.
-pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
+///
+/// # Errors
+/// The journal cannot be read, or no request of it was served.
+pub(crate) fn parts(args: &PartsArgs, show: Show) -> Result<u8, Stop> {
     let journal = args.journal.display();
-    let parts = match read(&args.journal, None) {
-        Ok(Some(parts)) => parts,
-        Ok(None) => {
-            say!("error: {journal} holds no request that was served");
-            return exit::INCONCLUSIVE;
-        }
-        Err(error) => {
-            say!("error: cannot read {journal}: {error}");
-            return exit::USAGE;
-        }
-    };
+    let parts = read(&args.journal, None);
+    let parts = parts.map_err(|error| Stop::Usage(format!("cannot read {journal}: {error}")))?;
+    let parts = parts.ok_or_else(|| {
+        Stop::Refused(format!("{journal} holds no request that was served").into())
+    })?;
     let document = document(&parts);
-    exit::fold([
+    Ok(exit::fold([
         outputs::with_json(show, &document, &parts, args.json.as_deref()),
         crate::show::page(args.html.as_deref(), &document),
-    ])
+    ]))
 }
 
 /// The document of the parts.
@@ -296,8 +273,8 @@ pub(crate) fn document(parts: &Parts) -> Document {
     let ttft = significant(parts.ttft_ms);
     let mut answer = vec![format!("TTFT at the router {ttft} ms (n {}).", parts.n)];
     answer.extend(largest.map(|(part, ms)| {
-        let (words, share) = (part.words(), share(ms));
-        format!("Most of it: {words}, {} ms ({share:.0}%).", significant(ms))
+        let (code, share) = (part.code, share(ms));
+        format!("Most of it: {code}, {} ms ({share:.0}%).", significant(ms))
     }));
     let warning = |count: usize, what: &str| {
         let text = format!("{count} requests {what}");
@@ -317,7 +294,7 @@ pub(crate) fn document(parts: &Parts) -> Document {
     for part in &parts.parts {
         let share = part.mean_ms.map(|ms| format!("{:.1}", share(ms)));
         table.row([
-            part.words().to_owned(),
+            part.code.to_owned(),
             maybe(part.mean_ms),
             within(part.interval_ms),
             share.unwrap_or_else(|| "—".to_owned()),

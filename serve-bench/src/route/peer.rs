@@ -12,12 +12,13 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONNECTION, HeaderMap, HeaderValue};
 use hyper::rt::{Read, Write};
-use hyper::{Request, Response, StatusCode, Uri};
+use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
+use crate::listener::Reply;
 use crate::load::Trust;
 
 /// How long connecting may take.
@@ -33,19 +34,8 @@ const IDLE: usize = 1024;
 const LARGEST_REPLY: usize = 16 << 20;
 
 /// Headers of one connection (RFC 9110, section 7.6.1), and those that are written anew.
-const HOP: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+const HOP: &str = "connection content-length expect host keep-alive proxy-authenticate proxy-connection te trailer \
+    transfer-encoding upgrade";
 
 /// The bootstrap server's port where none is given, vLLM's and SGLang's.
 const BOOTSTRAP_PORT: u16 = 8998;
@@ -215,11 +205,15 @@ pub(crate) enum Failure {
 }
 
 /// A reply that was read to its end.
-#[derive(Debug)]
-pub(crate) struct Whole {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+pub(crate) type Whole = Response<Bytes>;
+
+/// The same for a client.
+pub(super) fn passed_on(reply: Whole) -> Response<Reply> {
+    reply.map(|body| {
+        Full::new(body)
+            .map_err(|never| match never {})
+            .boxed_unsync()
+    })
 }
 
 /// A request that an engine works on. Dropping it before [`Exchange::finished`] closes the connection, which cancels it there.
@@ -290,18 +284,15 @@ impl Exchange {
         response: Response<Incoming>,
         patience: Duration,
     ) -> Result<Whole, Failure> {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
         let read = Limited::new(body, LARGEST_REPLY).collect();
         let read = tokio::time::timeout(patience, read).await;
         let body = read
             .map_err(|_| Failure::Silent)?
             .map_err(|_| Failure::Broke)?;
         self.finished();
-        Ok(Whole {
-            status: head.status,
-            headers: kept(&head.headers, None),
-            body: body.to_bytes(),
-        })
+        head.headers = kept(&head.headers, None);
+        Ok(Response::from_parts(head, body.to_bytes()))
     }
 }
 
@@ -318,7 +309,9 @@ pub(crate) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap 
     let named = headers.get_all(CONNECTION).iter();
     let named = named.filter_map(|value| value.to_str().ok());
     let named = named.flat_map(|names| names.split(',')).map(str::trim);
-    named.chain(HOP).for_each(|name| drop(kept.remove(name)));
+    named
+        .chain(HOP.split(' '))
+        .for_each(|name| drop(kept.remove(name)));
     if let Some(key) = key {
         kept.entry(AUTHORIZATION).or_insert_with(|| key.clone());
     }

@@ -16,13 +16,13 @@ use crate::beside::names::samples;
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Histograms whose sums and counts are kept, as vLLM 0.33 and SGLang 0.5 call them. SGLang's latency is in milliseconds.
-const KEPT: [&str; 5] = [
-    "vllm:request_queue_time_seconds",
-    "vllm:request_prefill_time_seconds",
-    "vllm:nixl_xfer_time_seconds",
-    "vllm:mooncake_xfer_time_seconds",
-    "sglang:kv_transfer_latency_ms",
+/// Histograms whose sums and counts are kept, as vLLM 0.33 and SGLang 0.5 call them, and milliseconds of their unit.
+pub(super) const QUEUE: [(&str, f64); 1] = [("vllm:request_queue_time_seconds", 1e3)];
+pub(super) const PREFILL: [(&str, f64); 1] = [("vllm:request_prefill_time_seconds", 1e3)];
+pub(super) const LINK: [(&str, f64); 3] = [
+    ("vllm:nixl_xfer_time_seconds", 1e3),
+    ("vllm:mooncake_xfer_time_seconds", 1e3),
+    ("sglang:kv_transfer_latency_ms", 1.0),
 ];
 
 /// The protocol; asked of the first prefill engine that answers, and kept.
@@ -31,7 +31,7 @@ pub(super) async fn dialect(router: &Router) -> Result<&'static Dialect, Failure
         for peer in &router.prefills {
             // vLLM has no such path. SGLang tells its mode there (http_server.py).
             let told = match get(router, peer, "/server_info").await {
-                Ok(reply) => Body::read(&reply.body)
+                Ok(reply) => Body::read(reply.body())
                     .ok()
                     .and_then(|told| told.string("disaggregation_mode")),
                 Err(Failure::Answered(_)) => None,
@@ -61,7 +61,7 @@ pub(super) async fn engine_id(peer: &Arc<Peer>) -> Option<String> {
     let exchange = server.open().await.ok()?;
     let request = question(&server, "/query", HeaderMap::new());
     let reply = exchange.whole(request, PATIENCE).await.ok()?;
-    let told = Body::read(&reply.body).ok()?;
+    let told = Body::read(reply.body()).ok()?;
     let id = Body::read(told.raw("0")?.as_bytes())
         .ok()?
         .string("engine_id")?;
@@ -105,7 +105,7 @@ pub(super) async fn write_counters(router: &Router, is_end: bool) {
             let Ok(reply) = get(router, peer, "/metrics").await else {
                 continue;
             };
-            let simulated = reply.headers.get("x-tplens-soft-box");
+            let simulated = reply.headers().get("x-tplens-soft-box");
             let simulated = simulated.and_then(|name| name.to_str().ok());
             router.journal.write(&Counters {
                 schema: 1,
@@ -113,7 +113,7 @@ pub(super) async fn write_counters(router: &Router, is_end: bool) {
                 is_prefill,
                 is_end,
                 simulated: simulated.map(str::to_owned),
-                values: values(&String::from_utf8_lossy(&reply.body)),
+                values: values(&String::from_utf8_lossy(reply.body())),
             });
         }
     }
@@ -125,7 +125,8 @@ fn values(text: &str) -> BTreeMap<String, f64> {
     for (name, value) in samples(text) {
         let sum = name.strip_suffix("_sum");
         let stem = sum.or_else(|| name.strip_suffix("_count"));
-        if stem.is_some_and(|stem| KEPT.contains(&stem)) {
+        let mut kept = [&QUEUE[..], &PREFILL, &LINK].into_iter().flatten();
+        if stem.is_some_and(|stem| kept.any(|(name, _)| *name == stem)) {
             *values.entry(name.to_owned()).or_insert(0.0) += value;
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Router {
     pub(super) dialect: OnceCell<&'static Dialect>,
     pub(super) prefills: Vec<Arc<Peer>>,
     pub(super) decodes: Vec<Arc<Peer>>,
-    policy: Policy,
+    pub(super) args: Args,
     /// Requests that were given engines.
     pub(super) turn: AtomicUsize,
     names: RandomState,
@@ -41,8 +41,6 @@ pub(super) struct Router {
     pub(super) metrics: Metrics,
     pub(super) journal: Journal,
     pub(super) key: Option<HeaderValue>,
-    pub(super) timeout: Duration,
-    pub(super) max_requests: usize,
     /// Whether no more requests are taken.
     pub(super) is_ending: AtomicBool,
 }
@@ -73,7 +71,7 @@ impl Router {
     ///
     /// # Errors
     /// In words.
-    pub(super) fn of(args: &Args) -> Result<Self, String> {
+    pub(super) fn of(args: Args) -> Result<Self, String> {
         let trusted = |host: &str| Trust::of(host, args.ca_file.as_deref(), args.insecure);
         let peers = |flag: &str, urls: &[String]| {
             let parse = |url: &String| Peer::parse(url, trusted).map(Arc::new);
@@ -86,24 +84,22 @@ impl Router {
             dialect: OnceCell::new_with(disagg::by_name(&args.dialect)),
             prefills: peers("--prefill", &args.prefill)?,
             decodes: peers("--decode", &args.decode)?,
-            policy: args.policy,
             turn: AtomicUsize::new(0),
             names: RandomState::new(),
             named: AtomicU64::new(0),
             metrics: Metrics::default(),
             journal,
             key: authorization(args.api_key_env.as_deref(), args.api_key_file.as_deref())?,
-            timeout: args.timeout,
-            max_requests: args.max_requests as usize,
             is_ending: AtomicBool::new(false),
+            args,
         })
     }
 
     /// Prefill and decode engines in the order in which they are asked for a prompt.
     pub(super) fn chosen(&self, prompt: Option<&str>) -> (Vec<Arc<Peer>>, Vec<Arc<Peer>>) {
         let turn = self.turn.fetch_add(1, Relaxed);
-        let prefills = order(&self.prefills, self.policy, turn, prompt);
-        (prefills, order(&self.decodes, self.policy, turn, None))
+        let prefills = order(&self.prefills, self.args.policy, turn, prompt);
+        (prefills, order(&self.decodes, self.args.policy, turn, None))
     }
 
     /// Counts and writes the line of a request that has ended.

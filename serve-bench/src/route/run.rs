@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
-use program::say;
+use program::{Stop, say};
 use record::exit;
 use tokio::sync::watch;
 
 use super::args::Args;
 use super::engines;
 use super::flow;
-use super::peer::{Failure, Peer};
+use super::peer::{Failure, Peer, passed_on};
 use super::questions::{self, write_counters};
 use super::relay::error;
 use super::router::Router;
-use crate::listener::{self, JSON, METRICS, Reply, Signals, listening, whole};
+use crate::listener::{self, METRICS, Reply, Signals, listening, whole};
 
 /// How long engines' protocol and counters may take before the first request.
 const COUNTERS: Duration = Duration::from_secs(2);
@@ -28,28 +28,22 @@ const IDLE: Duration = Duration::from_millis(100);
 /// How often is looked whether all requests have ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Routes until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 2 for bad input, 4 for a journal that
-/// could not be written.
-pub(crate) fn run(args: &Args) -> u8 {
-    let begun = engines::started(args).and_then(|(args, servers)| {
-        let router = Router::of(&args)?;
-        Ok((Arc::new(router), servers))
-    });
-    let (router, _servers) = match begun {
-        Ok(begun) => begun,
-        Err(error) => {
-            say!("error: {error}");
-            return exit::USAGE;
-        }
-    };
-    let code = listener::run(routed(args, &router));
-    match router.journal.flush() || code == exit::USAGE {
+/// Routes until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 4 for a journal that could not be written.
+///
+/// # Errors
+/// The command line cannot be used, or an engine does not start.
+pub(crate) fn run(args: &Args) -> Result<u8, Stop> {
+    let (args, _servers) = engines::started(args).map_err(Stop::Usage)?;
+    let router = Arc::new(Router::of(args).map_err(Stop::Usage)?);
+    let code = listener::run(routed(&router));
+    Ok(match router.journal.is_whole() || code == exit::USAGE {
         true => code,
         false => exit::INTERNAL,
-    }
+    })
 }
 
-async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
+async fn routed(router: &Arc<Router>) -> anyhow::Result<u8> {
+    let args = &router.args;
     let mut signals = Signals::caught()?;
     let listener = listening(&args.host, args.port).await?;
     // What can be asked now no request waits for; an engine that does not answer yet is asked by the first.
@@ -134,9 +128,7 @@ async fn decode_answer(router: &Router, path: &str) -> Response<Reply> {
     for peer in &router.decodes {
         if let Ok(reply) | Err(Failure::Answered(reply)) = questions::get(router, peer, path).await
         {
-            let mut response = whole(reply.status, JSON, reply.body);
-            *response.headers_mut() = reply.headers;
-            return response;
+            return passed_on(reply);
         }
     }
     let message = "no decode engine can be reached";

@@ -76,7 +76,8 @@ pub(crate) struct Args {
 }
 
 /// Which half of requests an engine serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Role {
     /// Prompts.
     Prefill,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::dialect::Dialect;
 use crate::prometheus::Value::{Counter, Gauge, Histogram};
-use crate::prometheus::{Row, Times, number, text};
+use crate::prometheus::{Row, Times, counter, gauge, text};
 
 /// Counters and gauges, shared by the pacer and all connections, in wall time.
 #[derive(Debug, Default)]
@@ -54,102 +54,17 @@ pub(super) struct Counters {
 impl Counters {
     /// What was served, in a sentence for the log.
     pub(super) fn line(&self) -> String {
-        let count = |counter: &AtomicU64| counter.load(Relaxed);
-        format!(
-            "served {} requests and {} tokens in {} steps",
-            count(&self.finished),
-            count(&self.generated_tokens),
-            count(&self.steps),
-        )
+        let [finished, tokens, steps] =
+            [&self.finished, &self.generated_tokens, &self.steps].map(|of| of.load(Relaxed));
+        format!("served {finished} requests and {tokens} tokens in {steps} steps")
     }
 
     /// `/metrics` under the names of a dialect.
     pub(super) fn metrics(&self, dialect: Dialect, model: &str, soft_box: &str) -> String {
-        let counter = |of| Counter(number(of));
-        let gauge = |of| Gauge(number(of));
-        let kv_used = || Gauge(number(&self.kv_used_ppm) / 1e6);
-        // Those from the cache with them: engines count whole prompts.
-        let prompts = Counter(number(&self.prompt_tokens) + number(&self.prefix_hits));
-        // vLLM's name, SGLang's, and the value; empty where an engine has none.
-        let rows = [
-            (
-                "num_requests_running",
-                "num_running_reqs",
-                gauge(&self.running),
-            ),
-            (
-                "num_requests_waiting",
-                "num_queue_reqs",
-                gauge(&self.waiting),
-            ),
-            ("kv_cache_usage_perc", "token_usage", kv_used()),
-            ("prompt_tokens_total", "prompt_tokens_total", prompts),
-            (
-                "generation_tokens_total",
-                "generation_tokens_total",
-                counter(&self.generated_tokens),
-            ),
-            (
-                "request_success_total",
-                "num_requests_total",
-                counter(&self.finished),
-            ),
-            // This engine puts no request back.
-            ("num_preemptions_total", "", Counter(0.0)),
-            (
-                "prefix_cache_queries_total",
-                "",
-                counter(&self.prefix_queried),
-            ),
-            (
-                "prefix_cache_hits_total",
-                "cached_tokens_total",
-                counter(&self.prefix_hits),
-            ),
-            (
-                "time_to_first_token_seconds",
-                "time_to_first_token_seconds",
-                Histogram(&self.ttft),
-            ),
-            (
-                "inter_token_latency_seconds",
-                "inter_token_latency_seconds",
-                Histogram(&self.itl),
-            ),
-            (
-                "e2e_request_latency_seconds",
-                "e2e_request_latency_seconds",
-                Histogram(&self.e2e),
-            ),
-            ("request_queue_time_seconds", "", Histogram(&self.queued)),
-            ("request_prefill_time_seconds", "", Histogram(&self.prefill)),
-            ("nixl_xfer_time_seconds", "", Histogram(&self.kv_sent)),
-            ("nixl_bytes_transferred_sum", "", counter(&self.kv_bytes)),
-            (
-                "nixl_num_failed_transfers_total",
-                "num_transfer_failed_reqs_total",
-                counter(&self.kv_failed),
-            ),
-            (
-                "nixl_num_kv_expired_reqs_total",
-                "",
-                counter(&self.kv_expired),
-            ),
-        ];
         let (prefix, own) = match dialect {
             Dialect::Vllm => ("vllm:", "engine=\"0\""),
             Dialect::Sglang => ("sglang:", "engine_type=\"unified\""),
         };
-        let rows = rows.into_iter().map(|(vllm, sglang, value)| match dialect {
-            Dialect::Vllm => (vllm, "", value),
-            Dialect::Sglang => (sglang, "", value),
-        });
-        let rows: Vec<Row<'_>> = rows.filter(|(name, ..)| !name.is_empty()).collect();
-        let only_here = [
-            ("kv_held_requests", "", gauge(&self.kv_held)),
-            ("steps_total", "", counter(&self.steps)),
-            ("step_lost_seconds", "", Histogram(&self.lost)),
-        ];
         // A label's value as the format escapes it.
         let escaped = |value: &str| {
             let value = value.replace('\\', "\\\\").replace('"', "\\\"");
@@ -157,6 +72,56 @@ impl Counters {
         };
         let (model, soft_box) = (escaped(model), escaped(soft_box));
         let labels = format!("{own},model_name=\"{model}\",tplens_soft_box=\"{soft_box}\"");
-        text(&rows, prefix, &labels) + &text(&only_here, "tplens:", &labels)
+        let only_here = [
+            ("kv_held_requests", gauge(&self.kv_held)),
+            ("steps_total", counter(&self.steps)),
+            ("step_lost_seconds", Histogram(&self.lost)),
+        ];
+        text(&self.rows(dialect), prefix, &labels) + &text(&only_here, "tplens:", &labels)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    fn rows(&self, dialect: Dialect) -> Vec<Row<'_>> {
+        let generated = counter(&self.generated_tokens);
+        let kv_used = Gauge(self.kv_used_ppm.load(Relaxed) as f64 / 1e6);
+        // Those from the cache with them: engines count whole prompts.
+        let prompts = self.prompt_tokens.load(Relaxed) + self.prefix_hits.load(Relaxed);
+        let prompts = Counter(prompts as f64);
+        match dialect {
+            Dialect::Vllm => vec![
+                ("num_requests_running", gauge(&self.running)),
+                ("num_requests_waiting", gauge(&self.waiting)),
+                ("kv_cache_usage_perc", kv_used),
+                ("prompt_tokens_total", prompts),
+                ("generation_tokens_total", generated),
+                ("request_success_total", counter(&self.finished)),
+                // This engine puts no request back.
+                ("num_preemptions_total", Counter(0.0)),
+                ("prefix_cache_queries_total", counter(&self.prefix_queried)),
+                ("prefix_cache_hits_total", counter(&self.prefix_hits)),
+                ("time_to_first_token_seconds", Histogram(&self.ttft)),
+                ("inter_token_latency_seconds", Histogram(&self.itl)),
+                ("e2e_request_latency_seconds", Histogram(&self.e2e)),
+                ("request_queue_time_seconds", Histogram(&self.queued)),
+                ("request_prefill_time_seconds", Histogram(&self.prefill)),
+                ("nixl_xfer_time_seconds", Histogram(&self.kv_sent)),
+                ("nixl_bytes_transferred_sum", counter(&self.kv_bytes)),
+                ("nixl_num_failed_transfers_total", counter(&self.kv_failed)),
+                ("nixl_num_kv_expired_reqs_total", counter(&self.kv_expired)),
+            ],
+            Dialect::Sglang => vec![
+                ("num_running_reqs", gauge(&self.running)),
+                ("num_queue_reqs", gauge(&self.waiting)),
+                ("token_usage", kv_used),
+                ("prompt_tokens_total", prompts),
+                ("generation_tokens_total", generated),
+                ("num_requests_total", counter(&self.finished)),
+                ("cached_tokens_total", counter(&self.prefix_hits)),
+                ("time_to_first_token_seconds", Histogram(&self.ttft)),
+                ("inter_token_latency_seconds", Histogram(&self.itl)),
+                ("e2e_request_latency_seconds", Histogram(&self.e2e)),
+                ("num_transfer_failed_reqs_total", counter(&self.kv_failed)),
+            ],
+        }
     }
 }

@@ -17,42 +17,38 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    /// A body that is not understood, or a field of the wrong type.
-    pub(super) fn invalid(message: impl Into<String>) -> Self {
+    fn of(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self {
-            status: StatusCode::BAD_REQUEST,
-            kind: "Bad Request",
+            status,
+            kind,
             param: None,
             message: message.into(),
         }
     }
 
+    /// A body that is not understood, or a field of the wrong type.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, "Bad Request", message)
+    }
+
     /// A request that is understood and cannot be done.
     pub(super) fn refused(param: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self {
-            kind: "BadRequestError",
-            param,
-            ..Self::invalid(message)
-        }
+        let of = Self::of(StatusCode::BAD_REQUEST, "BadRequestError", message);
+        Self { param, ..of }
     }
 
     /// A model that is not served here.
     pub(super) fn no_model(name: &str) -> Self {
-        Self {
-            status: StatusCode::NOT_FOUND,
-            kind: "NotFoundError",
-            param: Some("model"),
-            message: format!("The model `{name}` does not exist."),
-        }
+        let message = format!("The model `{name}` does not exist.");
+        let param = Some("model");
+        let of = Self::of(StatusCode::NOT_FOUND, "NotFoundError", message);
+        Self { param, ..of }
     }
 
     /// The engine has stopped, or a prefill engine does not have what it should.
     pub(super) fn internal(message: &str) -> Self {
-        Self {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            kind: "InternalServerError",
-            ..Self::invalid(message)
-        }
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        Self::of(status, "InternalServerError", message)
     }
 
     /// A fault on purpose.

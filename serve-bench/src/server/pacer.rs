@@ -16,9 +16,8 @@ use super::counters::Counters;
 /// A request as it came in.
 #[derive(Debug, Clone)]
 pub(super) struct Arrived {
-    pub(super) prompt_tokens: u32,
-    /// Output tokens that it asks for.
-    pub(super) asked_tokens: u32,
+    /// How long prompt and output are; its number is given here.
+    pub(super) request: Request,
     /// Keys of the prompt's blocks.
     pub(super) keys: Vec<u64>,
     /// When all of it was there.
@@ -36,53 +35,17 @@ pub(super) struct Token {
     pub(super) cached: u32,
 }
 
-/// The tokens of one request as they come. Dropping it before the last cancels the request.
-#[derive(Debug)]
-pub(super) struct Tokens {
-    id: u64,
-    tokens: UnboundedReceiver<Token>,
-    orders: Sender<Order>,
-    done: bool,
-}
+/// The tokens of one request as they come: none after the last, or earlier where the engine has stopped. Dropping it before the last
+/// cancels the request.
+pub(super) type Tokens = UnboundedReceiver<Token>;
 
-impl Tokens {
-    /// The next token; `None` after the last, or earlier where the engine has stopped.
-    pub(super) fn poll_next(
-        &mut self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Token>> {
-        self.tokens.poll_recv(context).map(|token| {
-            self.done |= token.is_none_or(|token| token.last);
-            token
-        })
-    }
+type Order = (u64, Arrived, UnboundedSender<Token>);
 
-    /// As [`Tokens::poll_next`].
-    pub(super) async fn next(&mut self) -> Option<Token> {
-        std::future::poll_fn(|context| self.poll_next(context)).await
-    }
-}
-
-impl Drop for Tokens {
-    fn drop(&mut self) {
-        if !self.done {
-            // A pacer that is gone has nothing left to cancel.
-            let _ = self.orders.send(Order::Cancel(self.id));
-        }
-    }
-}
-
-/// The way to a pacer's thread, which ends when it and all [`Tokens`] are gone.
+/// The way to a pacer's thread, which ends with it.
 #[derive(Debug)]
 pub(super) struct Pacer {
     orders: Sender<Order>,
     next_id: AtomicU64,
-}
-
-#[derive(Debug)]
-enum Order {
-    Submit(u64, Arrived, UnboundedSender<Token>),
-    Cancel(u64),
 }
 
 impl Pacer {
@@ -113,13 +76,8 @@ impl Pacer {
         let (sender, tokens) = unbounded_channel();
         let id = self.next_id.fetch_add(1, Relaxed);
         // Where the pacer is gone the sender is dropped with the order, and the reply ends without a last token.
-        let _ = self.orders.send(Order::Submit(id, arrived, sender));
-        Tokens {
-            id,
-            tokens,
-            orders: self.orders.clone(),
-            done: false,
-        }
+        let _ = self.orders.send((id, arrived, sender));
+        tokens
     }
 }
 
@@ -150,7 +108,7 @@ impl Reply {
             counters.finished.fetch_add(1, Relaxed);
         }
         let cached = self.cached;
-        // Nobody reads where the request is about to be cancelled.
+        // Nobody reads where the client has gone.
         let _ = self.tokens.send(Token { last, cached });
     }
 }
@@ -182,6 +140,7 @@ impl Pace {
             // What arrived while the step ran is known before the next one is formed.
             orders.try_iter().for_each(|order| self.apply(order));
             let earliest = under_way.take().map(|step| self.end(&step));
+            self.cancel();
             match self.begin(earliest) {
                 Ok(step) => under_way = step,
                 // Every reply ends without its last token, which its connection reports; why is said here.
@@ -193,35 +152,41 @@ impl Pace {
         }
     }
 
-    fn apply(&mut self, order: Order) {
+    fn apply(&mut self, (id, arrived, tokens): Order) {
         let now = self.virtual_now();
-        match order {
-            Order::Submit(id, arrived, tokens) => {
-                let request = Request {
-                    id,
-                    prompt_tokens: arrived.prompt_tokens,
-                    output_tokens: arrived.asked_tokens,
-                };
-                let is_taken = match arrived.is_loaded {
-                    true => self.engine.submit_loaded(request, now),
-                    false => self.engine.submit_with_prefix(request, arrived.keys, now),
-                };
-                let reply = Reply {
-                    tokens,
-                    arrived: arrived.at,
-                    cached: 0,
-                    admitted: None,
-                    last: None,
-                };
-                if is_taken.is_ok() {
-                    self.replies.insert(id, reply);
-                }
-            }
-            Order::Cancel(id) => {
-                self.engine.cancel(id);
-                self.replies.remove(&id);
-            }
+        let request = Request {
+            id,
+            ..arrived.request
+        };
+        let is_taken = match arrived.is_loaded {
+            true => self.engine.submit_loaded(request, now),
+            false => self.engine.submit_with_prefix(request, arrived.keys, now),
+        };
+        if is_taken.is_ok() {
+            let reply = Reply {
+                tokens,
+                arrived: arrived.at,
+                cached: 0,
+                admitted: None,
+                last: None,
+            };
+            self.replies.insert(id, reply);
         }
+        self.count_waiting();
+    }
+
+    /// Cancels what nobody waits for any more.
+    fn cancel(&mut self) {
+        self.replies.retain(|id, reply| {
+            let is_left = reply.tokens.is_closed();
+            if is_left {
+                self.engine.cancel(*id);
+            }
+            !is_left
+        });
+    }
+
+    fn count_waiting(&self) {
         let waiting = self.engine.waiting() as u64;
         self.counters.waiting.store(waiting, Relaxed);
     }
@@ -283,8 +248,7 @@ impl Pace {
             let tokens = u64::from(step.prompt_tokens);
             counters.prompt_tokens.fetch_add(tokens, Relaxed);
         }
-        let waiting = self.engine.waiting() as u64;
-        counters.waiting.store(waiting, Relaxed);
+        self.count_waiting();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -20,36 +20,27 @@ const CHAT_TOKENS: u32 = 256;
 /// A request that the engine can take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    pub(super) prompt_tokens: u32,
+    /// How long prompt and output are; its number is given later.
+    pub(super) request: Request,
     /// A key for each whole block of the prompt, which stands for it and all before it; empty without prefix caching.
     pub(super) keys: Vec<u64>,
-    pub(super) output_tokens: u32,
     pub(super) streamed: bool,
     /// Whether the stream ends with a usage chunk.
     pub(super) usage: bool,
 }
 
 /// A prompt while its tokens are read.
+#[derive(Default)]
 struct Prompt {
     tokens: u32,
     /// Tokens of a block; `None` where no keys are wanted.
     block: Option<u32>,
-    /// Of all tokens so far.
+    /// Of all tokens so far. Its own keys are fixed, so that a prompt has the same hash in every process.
     hash: DefaultHasher,
     keys: Vec<u64>,
 }
 
 impl Prompt {
-    fn new(block: Option<u32>) -> Self {
-        Self {
-            tokens: 0,
-            block,
-            // Its keys are fixed, so that a prompt has the same keys in every process.
-            hash: DefaultHasher::new(),
-            keys: Vec::new(),
-        }
-    }
-
     fn token(&mut self, token: impl Hash) {
         self.tokens = self.tokens.saturating_add(1);
         let Some(block) = self.block else {
@@ -62,9 +53,7 @@ impl Prompt {
     }
 
     fn text(&mut self, text: &str) {
-        for word in text.split_whitespace() {
-            self.token(word);
-        }
+        text.split_whitespace().for_each(|word| self.token(word));
     }
 
     /// Words of a text, or ids of an array; `false` for anything else.
@@ -133,14 +122,22 @@ impl Asked {
             let message = "n must be 1: the simulated engine gives one reply a request";
             return Err(ApiError::refused(Some("n"), message));
         }
-        let mut prompt = Prompt::new(block);
-        let field = match endpoint {
-            Endpoint::Completions => "prompt",
-            Endpoint::Chat => "messages",
+        let mut prompt = Prompt {
+            block,
+            ..Prompt::default()
         };
-        let is_read = match endpoint {
-            Endpoint::Completions => body.prompt.is_some_and(|given| prompt.completion(&given)),
-            Endpoint::Chat => body.messages.is_some_and(|given| prompt.chat(&given)),
+        let (field, is_read) = match endpoint {
+            Endpoint::Completions => {
+                let given = body.prompt.as_ref();
+                (
+                    "prompt",
+                    given.is_some_and(|given| prompt.completion(given)),
+                )
+            }
+            Endpoint::Chat => {
+                let given = body.messages.as_ref();
+                ("messages", given.is_some_and(|given| prompt.chat(given)))
+            }
         };
         if !is_read {
             let message = "the simulated engine takes one text or array of token ids as prompt, and messages of text";
@@ -155,26 +152,22 @@ impl Asked {
         let output_tokens = body.max_completion_tokens.or(body.max_tokens);
         let output_tokens = output_tokens.unwrap_or(usual);
         if body.min_tokens.is_some_and(|least| least > output_tokens) {
-            return Err(ApiError::refused(
-                Some("min_tokens"),
-                format!("min_tokens must be less than or equal to max_tokens={output_tokens}"),
-            ));
+            let message =
+                format!("min_tokens must be less than or equal to max_tokens={output_tokens}");
+            return Err(ApiError::refused(Some("min_tokens"), message));
         }
-        limits
-            .check(&Request {
-                id: 0,
-                prompt_tokens,
-                output_tokens,
-            })
-            .map_err(refusal)?;
-        Ok(Self {
+        let request = Request {
+            id: 0,
             prompt_tokens,
-            keys: prompt.keys,
             output_tokens,
+        };
+        limits.check(&request).map_err(refusal)?;
+        let options = body.stream_options;
+        Ok(Self {
+            request,
+            keys: prompt.keys,
             streamed: body.stream.unwrap_or(false),
-            usage: body
-                .stream_options
-                .is_some_and(|options| options.include_usage == Some(true)),
+            usage: options.is_some_and(|options| options.include_usage == Some(true)),
         })
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use disagg::{Body, KvShape, LinkLaw, by_name};
 use hyper::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::args::Role;
@@ -252,18 +252,10 @@ impl Remote {
         held
     }
 
-    /// Which mode an engine says that it is in.
-    pub(super) fn mode(&self) -> &'static str {
-        match self.settings.role {
-            Role::Prefill => "prefill",
-            Role::Decode => "decode",
-        }
-    }
-
     /// What Mooncake's bootstrap server would tell.
-    pub(super) fn bootstrap(&self) -> String {
+    pub(super) fn bootstrap(&self) -> Value {
         let worker = format!("tcp://{}", self.address);
-        json!({"0": {"engine_id": self.address, "worker_addr": {"0": {"0": worker}}}}).to_string()
+        json!({"0": {"engine_id": self.address, "worker_addr": {"0": {"0": worker}}}})
     }
 }
 
@@ -281,6 +273,6 @@ async fn ask(address: &str, key: &str) -> Option<u32> {
     let exchange = peer.open().await.ok()?;
     let request = question(&peer, FETCH, headers);
     let reply = exchange.whole(request, PATIENCE * 2).await.ok()?;
-    let told = Body::read(&reply.body).ok()?;
+    let told = Body::read(reply.body()).ok()?;
     serde_json::from_str(told.raw("tokens")?).ok()
 }

@@ -1,4 +1,4 @@
-//! What replies are made of, whoever's words they take: an endpoint, a head, words without meaning, and a count.
+//! What replies are made of, whoever's words they take: an endpoint and words without meaning.
 
 /// The words of replies, all ASCII. Each token is one word.
 const WORDS: [&str; 16] = [
@@ -15,50 +15,12 @@ pub(super) enum Endpoint {
     Chat,
 }
 
-/// What stands in every part of one reply.
-#[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) endpoint: Endpoint,
-    /// `cmpl-` or `chatcmpl-` and a number.
-    pub(super) id: String,
-    /// Seconds since 1970.
-    pub(super) created: u64,
-    pub(super) model: String,
-}
-
-/// Token counts of one reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) prompt_tokens: u32,
-    pub(super) completion_tokens: u32,
-    /// Prompt tokens that came from the prefix cache.
-    pub(super) cached_tokens: u32,
-}
-
-impl Usage {
-    /// Prompt and output.
-    pub(super) fn total_tokens(self) -> u32 {
-        self.prompt_tokens + self.completion_tokens
-    }
-}
-
-/// What this server calls itself where an engine gives its version and build.
-pub(super) fn fingerprint() -> String {
-    format!("tplens-soft-{}", env!("CARGO_PKG_VERSION"))
-}
-
-/// The token of this number in a reply, with a space in front where it is not the first.
-pub(super) fn word(number: u32) -> (&'static str, &'static str) {
-    // 7 and 16 have no common factor, so all words come round.
-    let word = WORDS[(number as usize * 7) % WORDS.len()];
-    (if number == 0 { "" } else { " " }, word)
-}
-
-/// The text of the tokens from one number to before another.
+/// The text of the tokens from one number to before another; each but the first has a space in front.
 pub(super) fn text(first: u32, end: u32) -> String {
-    (first..end)
-        .flat_map(|number| <[&str; 2]>::from(word(number)))
-        .collect()
+    // 7 and 16 have no common factor, so all words come round.
+    let word = |number: u32| WORDS[(number as usize * 7) % WORDS.len()];
+    let spaced = |number| [if number == 0 { "" } else { " " }, word(number)];
+    (first..end).flat_map(spaced).collect()
 }
 
 /// A string as JSON, quotes included.

@@ -1,25 +1,26 @@
 //! From a request to its response.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use engine::Limits;
+use engine::{Engine, Limits};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::Fault;
 use super::counters::Counters;
-use super::dialect::Dialect;
+use super::dialect::{Chunks, Dialect, Head};
 use super::error::ApiError;
 use super::pacer::{Arrived, Pacer, Tokens};
 use super::prompt::Asked;
 use super::remote::{FETCH, Part, Remote};
-use super::reply::{Endpoint, Head};
+use super::reply::Endpoint;
 use super::setup::Setup;
 use super::stream::{Progress, Stream, engine_gone};
 use crate::listener::{JSON, METRICS, Reply, whole};
@@ -30,24 +31,21 @@ const SOFT_BOX: &str = "x-tplens-soft-box";
 /// Content type of streams.
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
+/// Paths that are there whatever the engine's part.
+const GET_ONLY: [&str; 4] = ["/health", "/version", "/v1/models", "/metrics"];
+const NOT_FOUND: &str = r#"{"detail":"Not Found"}"#;
+
 /// The largest request body, bytes: some millions of token ids.
 const LARGEST_BODY: usize = 32 << 20;
 
 /// What all connections share.
 pub(super) struct Shared {
+    setup: Setup,
     pacer: Pacer,
     counters: Arc<Counters>,
     limits: Limits,
-    model: String,
-    soft_box: String,
     /// The box's name as a header can carry it.
     soft_box_header: HeaderValue,
-    speed: f64,
-    dialect: Dialect,
-    tokens_per_chunk: u32,
-    fault: Option<Fault>,
-    /// Whether prompts are looked up in the prefix cache.
-    prefix_caching: bool,
     /// Its part in serving with others.
     remote: Option<Arc<Remote>>,
     /// Seconds since 1970 at the start.
@@ -57,32 +55,22 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Starts the engine, which others reach at an address.
-    pub(super) fn start(setup: Setup, address: &str) -> std::io::Result<Arc<Self>> {
+    pub(super) fn start(setup: Setup, engine: Engine, address: &str) -> io::Result<Arc<Self>> {
         let counters = Arc::new(Counters::default());
-        let limits = *setup.engine.limits();
         // A name from a box file may hold anything; a header takes visible ASCII.
         let name = setup.soft_box.chars();
-        let visible: String = name
-            .map(|c| if c.is_ascii_graphic() { c } else { '_' })
-            .collect();
-        let remote = setup
-            .remote
-            .map(|settings| Remote::new(settings, address.to_owned(), Arc::clone(&counters)));
+        let visible = name.map(|c| if c.is_ascii_graphic() { c } else { '_' });
+        let visible: String = visible.collect();
+        let remote = |settings| Remote::new(settings, address.to_owned(), Arc::clone(&counters));
         Ok(Arc::new(Self {
-            remote: remote.map(Arc::new),
-            pacer: Pacer::start(setup.engine, setup.speed, Arc::clone(&counters))?,
+            remote: setup.remote.map(remote).map(Arc::new),
+            limits: *engine.limits(),
+            pacer: Pacer::start(engine, setup.speed, Arc::clone(&counters))?,
             counters,
-            dialect: setup.dialect,
-            tokens_per_chunk: setup.tokens_per_chunk,
-            fault: setup.fault,
-            prefix_caching: setup.prefix_caching,
-            limits,
-            model: setup.model,
-            soft_box_header: HeaderValue::from_str(&visible).map_err(std::io::Error::other)?,
-            soft_box: setup.soft_box,
-            speed: setup.speed,
+            soft_box_header: HeaderValue::from_str(&visible).map_err(io::Error::other)?,
             started: unix_seconds(),
             replies: AtomicU64::new(0),
+            setup,
         }))
     }
 
@@ -101,72 +89,59 @@ impl Shared {
     }
 
     async fn route(&self, request: Request<Incoming>) -> Result<Response<Reply>, ApiError> {
-        let json = |text: String| Ok(whole(StatusCode::OK, JSON, text));
+        let json = |value: Value| Ok(whole(StatusCode::OK, JSON, value.to_string()));
         let error = |status, text: &'static str| Ok(whole(status, JSON, text));
+        let (setup, remote) = (&self.setup, self.remote.as_ref());
         let path = request.uri().path().to_owned();
         let endpoint = match path.as_str() {
             "/v1/completions" => Some(Endpoint::Completions),
             "/v1/chat/completions" => Some(Endpoint::Chat),
             _ => None,
         };
-        let (remote, dialect) = (self.remote.as_ref(), self.dialect);
-        let is_known = match path.as_str() {
-            "/health" | "/version" | "/v1/models" | "/metrics" => true,
-            FETCH | "/query" => remote.is_some(),
-            "/server_info" => dialect == Dialect::Sglang,
-            _ => endpoint.is_some(),
-        };
-        if !is_known {
-            return error(StatusCode::NOT_FOUND, r#"{"detail":"Not Found"}"#);
-        }
-        if let Some(endpoint) = endpoint.filter(|_| request.method() == Method::POST) {
-            return self.generate(endpoint, request).await;
-        }
-        if endpoint.is_some() || request.method() != Method::GET {
-            let detail = r#"{"detail":"Method Not Allowed"}"#;
-            return error(StatusCode::METHOD_NOT_ALLOWED, detail);
+        match (endpoint, request.method()) {
+            (Some(endpoint), &Method::POST) => return self.generate(endpoint, request).await,
+            (None, &Method::GET) => {}
+            _ if endpoint.is_some() || GET_ONLY.contains(&&*path) => {
+                let detail = r#"{"detail":"Method Not Allowed"}"#;
+                return error(StatusCode::METHOD_NOT_ALLOWED, detail);
+            }
+            _ => return error(StatusCode::NOT_FOUND, NOT_FOUND),
         }
         match (path.as_str(), remote) {
+            ("/health", _) => Ok(whole(StatusCode::OK, "text/plain", "")),
             (FETCH, Some(remote)) => {
                 let tokens = remote.taken(request.headers()).await?;
-                json(json!({"tokens": tokens}).to_string())
+                json(json!({"tokens": tokens}))
             }
             ("/query", Some(remote)) => json(remote.bootstrap()),
-            ("/server_info", _) => {
-                let mode = remote.map(|remote| remote.mode());
-                json(json!({"disaggregation_mode": mode}).to_string())
+            ("/server_info", _) if setup.dialect == Dialect::Sglang => {
+                let mode = setup.remote.map(|settings| <&str>::from(settings.role));
+                json(json!({"disaggregation_mode": mode}))
             }
-            ("/version", _) => json(
-                json!({
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "tplens_soft_box": self.soft_box,
-                    "tplens_speed": self.speed,
-                })
-                .to_string(),
-            ),
-            ("/v1/models", _) => json(self.models()),
+            ("/version", _) => json(json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "tplens_soft_box": setup.soft_box,
+                "tplens_speed": setup.speed,
+            })),
+            ("/v1/models", _) => json(json!({
+                "object": "list",
+                "data": [{
+                    "id": setup.model,
+                    "object": "model",
+                    "created": self.started,
+                    "owned_by": "tplens",
+                    "max_model_len": self.limits.max_model_len,
+                }],
+            })),
             ("/metrics", _) => {
                 let held = remote.map_or(0, |remote| remote.held());
                 self.counters.kv_held.store(held, Relaxed);
-                let text = self.counters.metrics(dialect, &self.model, &self.soft_box);
+                let (model, soft_box) = (&setup.model, &setup.soft_box);
+                let text = self.counters.metrics(setup.dialect, model, soft_box);
                 Ok(whole(StatusCode::OK, METRICS, text))
             }
-            _ => Ok(whole(StatusCode::OK, "text/plain", "")),
+            _ => error(StatusCode::NOT_FOUND, NOT_FOUND),
         }
-    }
-
-    fn models(&self) -> String {
-        json!({
-            "object": "list",
-            "data": [{
-                "id": self.model,
-                "object": "model",
-                "created": self.started,
-                "owned_by": "tplens",
-                "max_model_len": self.limits.max_model_len,
-            }],
-        })
-        .to_string()
     }
 
     async fn generate(
@@ -174,7 +149,7 @@ impl Shared {
         endpoint: Endpoint,
         request: Request<Incoming>,
     ) -> Result<Response<Reply>, ApiError> {
-        match self.fault {
+        match self.setup.fault {
             Some(Fault::Status(code)) => return Err(ApiError::planted(code)),
             Some(Fault::Slow(ms)) => tokio::time::sleep(Duration::from_millis(ms.into())).await,
             Some(Fault::Stall(_) | Fault::Cut(_)) | None => {}
@@ -186,12 +161,13 @@ impl Shared {
             .await
             .map_err(|error| ApiError::invalid(format!("the body cannot be read: {error}")))?;
         let body: Bytes = body.to_bytes();
-        let block = self.prefix_caching.then_some(self.limits.block_tokens);
-        let mut asked = Asked::read(&body, endpoint, &self.model, &self.limits, block)?;
+        let setup = &self.setup;
+        let block = setup.prefix_caching.then_some(self.limits.block_tokens);
+        let mut asked = Asked::read(&body, endpoint, &setup.model, &self.limits, block)?;
         let remote = self.remote.as_ref();
         let part = remote.and_then(|remote| Some((remote, remote.part(&body, id.as_deref())?)));
         match &part {
-            Some((_, Part::Hold { .. })) => asked.output_tokens = 1,
+            Some((_, Part::Hold { .. })) => asked.request.output_tokens = 1,
             Some((remote, Part::Fetch { address, key })) => remote.fetch(address, key).await?,
             None => {}
         }
@@ -200,16 +176,18 @@ impl Shared {
             Endpoint::Completions => "cmpl",
             Endpoint::Chat => "chatcmpl",
         };
+        let prompt_tokens = asked.request.prompt_tokens;
         let head = Head {
+            dialect: setup.dialect,
             endpoint,
             id: format!("{prefix}-{number:016x}"),
             created: unix_seconds(),
-            model: self.model.clone(),
-        };
-        let prompt_tokens = asked.prompt_tokens;
-        let tokens = self.pacer.submit(Arrived {
+            model: setup.model.clone(),
             prompt_tokens,
-            asked_tokens: asked.output_tokens,
+            tells_cached: setup.prefix_caching,
+        };
+        let tokens = self.pacer.submit(Arrived {
+            request: asked.request,
             keys: asked.keys,
             at: Instant::now(),
             is_loaded: matches!(part, Some((_, Part::Fetch { .. }))),
@@ -217,7 +195,7 @@ impl Shared {
         let body = match (part, asked.streamed) {
             // A prefill engine's keys and values are held, and it says so, or it waits until they were fetched.
             (Some((remote, Part::Hold { key, waits })), _) => {
-                let body = self.whole(&head, prompt_tokens, tokens).await?;
+                let body = replied(&head, tokens).await?;
                 let handed = remote.hold(&key, prompt_tokens, waits);
                 if waits {
                     remote.fetched(&key).await;
@@ -228,53 +206,38 @@ impl Shared {
                     told.unwrap_or(body)
                 }
             }
-            (_, true) => return Ok(self.streamed(&head, prompt_tokens, asked.usage, tokens)),
-            (_, false) => self.whole(&head, prompt_tokens, tokens).await?,
+            (_, false) => replied(&head, tokens).await?,
+            (_, true) => {
+                let stream = Stream {
+                    tokens,
+                    chunks: Chunks::of(head),
+                    counts: asked.usage,
+                    tokens_per_chunk: setup.tokens_per_chunk,
+                    fault: setup.fault,
+                    progress: Progress::default(),
+                };
+                let mut response = Response::new(stream.boxed_unsync());
+                response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+                return Ok(response);
+            }
         };
         Ok(whole(StatusCode::OK, JSON, body))
     }
+}
 
-    fn streamed(
-        &self,
-        head: &Head,
-        prompt_tokens: u32,
-        counts: bool,
-        tokens: Tokens,
-    ) -> Response<Reply> {
-        let stream = Stream {
-            tokens,
-            chunks: self.dialect.chunks(head, self.prefix_caching),
-            prompt_tokens,
-            counts,
-            tokens_per_chunk: self.tokens_per_chunk,
-            fault: self.fault,
-            progress: Progress::default(),
-        };
-        let mut response = Response::new(stream.boxed_unsync());
-        response.headers_mut().insert(CONTENT_TYPE, EVENTS);
-        response
-    }
-
-    async fn whole(
-        &self,
-        head: &Head,
-        prompt_tokens: u32,
-        mut tokens: Tokens,
-    ) -> Result<String, ApiError> {
-        let mut progress = Progress::default();
-        loop {
-            let token = tokens.next().await.ok_or_else(engine_gone)?;
-            progress.add(&token);
-            if token.last {
-                let usage = progress.usage(prompt_tokens);
-                return Ok(self.dialect.whole(head, usage, self.prefix_caching));
-            }
+/// The whole reply, when its last token is there.
+async fn replied(head: &Head, mut tokens: Tokens) -> Result<String, ApiError> {
+    let mut given = 0;
+    loop {
+        let token = tokens.recv().await.ok_or_else(engine_gone)?;
+        given += 1;
+        if token.last {
+            return Ok(head.whole(given, token.cached));
         }
     }
 }
 
 fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }

@@ -23,14 +23,14 @@ pub(crate) fn run(args: &Args) -> u8 {
 }
 
 async fn serve(args: &Args) -> anyhow::Result<u8> {
-    let setup = Setup::of(args)?;
+    let (setup, engine) = Setup::of(args)?;
     let mut signals = Signals::caught()?;
     say!(
         "simulated box {}: durations are computed and replies mean nothing; prompt tokens are words",
         setup.soft_box
     );
     let listener = listening(&args.host, args.port).await?;
-    let shared = Shared::start(setup, &listener.local_addr()?.to_string())?;
+    let shared = Shared::start(setup, engine, &listener.local_addr()?.to_string())?;
     let (_open, ending) = watch::channel(false);
     let counters = Arc::clone(&shared);
     let respond = move |request| Arc::clone(&shared).respond(request);

@@ -4,17 +4,16 @@ use anyhow::Context;
 use boxfile::BoxFile;
 use disagg::KvShape;
 use engine::{Curve, Engine, Limits, Profile, StepTime, surroundings};
-use tp_plan::{EngineFacts, ModelFacts};
+use tp_plan::ModelFacts;
 
 use super::args::{Args, Fault};
 use super::dialect::Dialect;
 use super::remote::Settings;
+use crate::explain::EngineFlags;
 
-/// An engine and what its answers say of it.
+/// What the answers of an engine say of it.
 #[derive(Debug)]
 pub(super) struct Setup {
-    /// The engine, with nothing to do.
-    pub(super) engine: Engine,
     /// Name that requests carry.
     pub(super) model: String,
     /// Name of the box.
@@ -34,61 +33,51 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Reads what the command line names. Every error is the user's input.
-    pub(super) fn of(args: &Args) -> anyhow::Result<Self> {
+    /// Reads what the command line names, with an engine that has nothing to do. Every error is the user's input.
+    pub(super) fn of(args: &Args) -> anyhow::Result<(Self, Engine)> {
         let described = BoxFile::resolve(&args.described).context("--box")?;
         let model = ModelFacts::resolve(&args.model).context("--model")?;
         let ranks = args.tensor_parallel_size;
-
         let around = surroundings(&described, ranks)?;
         model.check_tp(ranks).context("--tensor-parallel-size")?;
-        let mut facts = EngineFacts::vllm(ranks, &around);
-        if let Some(sequences) = args.max_num_seqs {
-            facts = facts.with_max_num_seqs(sequences);
-        }
-        if let Some(tokens) = args.max_num_batched_tokens {
-            facts = facts.with_max_batched_tokens(tokens);
-        }
-        if args.enforce_eager {
-            facts = facts.with_eager();
-        }
-        if args.disable_custom_all_reduce {
-            facts = facts.with_library_only("--disable-custom-all-reduce");
-        }
+        let flags = EngineFlags {
+            eager: args.enforce_eager,
+            library_only: args.disable_custom_all_reduce,
+            max_num_seqs: args.max_num_seqs,
+            max_batched_tokens: args.max_num_batched_tokens,
+            ..EngineFlags::default()
+        };
+        let facts = flags.facts(ranks, &around);
         let mut profile = Profile::of_box(&described, &model)?;
         if let Some(file) = &args.profile {
-            let text = bounded::text(file, bounded::SETTINGS)
-                .with_context(|| format!("--profile: cannot read {}", file.display()))?;
-            profile = profile.with_json(&text, &file.display().to_string())?;
+            let name = file.display().to_string();
+            let text = bounded::text(file, bounded::SETTINGS);
+            let text = text.with_context(|| format!("--profile: cannot read {name}"))?;
+            profile = profile.with_json(&text, &name)?;
         }
         let limits = Limits::of_box(&described, &model, ranks, args.max_model_len)?;
-        let name = args
-            .served_model_name
-            .clone()
-            .unwrap_or_else(|| model.name.clone());
-        let shape = KvShape::of(&model, limits.block_tokens);
-        let remote = args.role.map(|role| Settings {
-            role,
-            law: args.kv_link,
-            shape,
-            tp: ranks,
-            speed: args.speed,
-        });
-        let step_time = StepTime::new(model, facts, profile, Curve::of_box(&described, ranks))?;
-        let mut engine = Engine::new(step_time, limits)?;
-        if args.enable_prefix_caching {
-            engine = engine.with_prefix_caching();
-        }
-        Ok(Self {
-            engine,
-            model: name,
-            soft_box: described.name,
+        let named = args.served_model_name.clone();
+        let setup = Self {
+            model: named.unwrap_or_else(|| model.name.clone()),
+            soft_box: described.name.clone(),
             speed: args.speed,
             dialect: args.dialect,
             tokens_per_chunk: args.tokens_per_chunk,
             fault: args.fault,
             prefix_caching: args.enable_prefix_caching,
-            remote,
-        })
+            remote: args.role.map(|role| Settings {
+                role,
+                law: args.kv_link,
+                shape: KvShape::of(&model, limits.block_tokens),
+                tp: ranks,
+                speed: args.speed,
+            }),
+        };
+        let step_time = StepTime::new(model, facts, profile, Curve::of_box(&described, ranks))?;
+        let mut engine = Engine::new(step_time, limits)?;
+        if args.enable_prefix_caching {
+            engine = engine.with_prefix_caching();
+        }
+        Ok((setup, engine))
     }
 }

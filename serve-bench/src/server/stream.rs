@@ -10,14 +10,12 @@ use hyper::body::{Body, Frame};
 use super::args::Fault;
 use super::dialect::{Chunks, DONE};
 use super::error::ApiError;
-use super::pacer::{Token, Tokens};
-use super::reply::Usage;
+use super::pacer::Tokens;
 
 /// What is known of a reply while its tokens come.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     given: u32,
-    cached: u32,
     /// Tokens at the end of those given that are in no event yet.
     held: u32,
     /// Whether the reply is whole.
@@ -26,28 +24,10 @@ pub(super) struct Progress {
     is_cut: bool,
 }
 
-impl Progress {
-    /// Takes a token.
-    pub(super) fn add(&mut self, token: &Token) {
-        self.given += 1;
-        self.cached = token.cached;
-    }
-
-    /// What the reply's end tells.
-    pub(super) fn usage(&self, prompt_tokens: u32) -> Usage {
-        Usage {
-            prompt_tokens,
-            completion_tokens: self.given,
-            cached_tokens: self.cached,
-        }
-    }
-}
-
 /// Server-sent events of one reply. Dropping it early, as when the client has gone, cancels the request.
 pub(super) struct Stream {
     pub(super) tokens: Tokens,
     pub(super) chunks: Chunks,
-    pub(super) prompt_tokens: u32,
     /// Whether the count is told at the end.
     pub(super) counts: bool,
     /// Tokens in an event; the first one comes alone, as with vLLM's `--stream-interval`.
@@ -60,13 +40,13 @@ impl Stream {
     /// Waits for tokens until there is an event.
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<String> {
         loop {
-            let Some(token) = ready!(self.tokens.poll_next(context)) else {
+            let Some(token) = ready!(self.tokens.poll_recv(context)) else {
                 // As vLLM ends a stream whose engine has died: status 200 went out long ago.
                 self.progress.is_ended = true;
                 let gone = engine_gone().json();
                 return Poll::Ready(format!("data: {gone}\n\n{DONE}"));
             };
-            self.progress.add(&token);
+            self.progress.given += 1;
             self.progress.held += 1;
             let is_full = self.progress.given == 1 || self.progress.held >= self.tokens_per_chunk;
             if !(is_full || token.last) {
@@ -77,8 +57,8 @@ impl Stream {
             let mut events = self.chunks.tokens(first, held, token.last);
             if token.last {
                 self.progress.is_ended = true;
-                let usage = self.progress.usage(self.prompt_tokens);
-                events.push_str(&self.chunks.tail(usage, self.counts));
+                let given = self.progress.given;
+                events += &self.chunks.tail(given, token.cached, self.counts);
             }
             return Poll::Ready(events);
         }

@@ -47,20 +47,9 @@ fn curve(scratch: &Scratch, name: &str) -> String {
 }
 
 fn explain(scratch: &Scratch, [one, two, curve]: [&str; 3], more: &[&str]) -> Ran {
-    let arguments = [
-        "explain",
-        "--tp1",
-        one,
-        "--tp2",
-        two,
-        "--allreduce",
-        curve,
-        "--model",
-        "qwen2.5-72b",
-        "--out",
-        "out",
-    ];
-    scratch.run(&[&arguments, more].concat())
+    let always = ["explain", "--model", "qwen2.5-72b", "--out", "out"];
+    let files = ["--tp1", one, "--tp2", two, "--allreduce", curve];
+    scratch.run(&[&always, &files[..], more].concat())
 }
 
 /// The page, which needs nothing beside it.
@@ -81,10 +70,8 @@ fn page(scratch: &Scratch) -> String {
 fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
     let scratch = Scratch::new();
     // 30 ms and 161 * 60 us = 9.7 ms are 39.7; half of 53 is 26.5, which leaves the arms' figure room beside what work loses.
-    let (one, two) = (
-        scratch.vllm("one.json", 53.0),
-        scratch.vllm("two.json", 39.7),
-    );
+    let one = scratch.vllm("one.json", 53.0);
+    let two = scratch.vllm("two.json", 39.7);
     let curve = curve(&scratch, "curve.csv");
     let arms = ablation(&scratch, "p2p-off");
     let ran = explain(&scratch, [&one, &two, &curve], &["--ablation", &arms]);
@@ -92,7 +79,7 @@ fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
     let page = page(&scratch);
     for part in [
         "planned: 161 all-reduces",
-        "3 arms of an ablation",
+        "ablation (arms 3)",
         ">p2p-off</td>",
     ] {
         assert!(page.contains(part), "no `{part}` in the page");
@@ -108,10 +95,8 @@ fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
 fn names_of_others_are_words_on_the_page_and_no_markup() {
     let scratch = Scratch::new();
     let hostile = hostile();
-    let (one, two) = (
-        scratch.vllm(&format!("{hostile}1.json"), 57.0),
-        scratch.vllm(&format!("{hostile}2.json"), 39.7),
-    );
+    let one = scratch.vllm(&format!("{hostile}1.json"), 57.0);
+    let two = scratch.vllm(&format!("{hostile}2.json"), 39.7);
     let curve = curve(&scratch, &format!("{hostile}.csv"));
     let arms = ablation(&scratch, &hostile);
     let ran = explain(&scratch, [&one, &two, &curve], &["--ablation", &arms]);

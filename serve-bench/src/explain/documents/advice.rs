@@ -3,7 +3,7 @@
 use ::explain::{Advice, Effect, Measure, NextStep, Rule};
 use view::Next;
 
-use super::bars::{range, takes, times};
+use super::bars::{range, times};
 
 /// Advice and measurements for the screen at most.
 const SHOWN: (usize, usize) = (1, 2);
@@ -17,6 +17,10 @@ pub(super) fn next(advice: &[Advice], steps: &[NextStep], measure: bool) -> Vec<
 
 /// A measurement with its command.
 pub(super) fn step(of: &NextStep) -> Next {
+    let takes = match of.minutes < 1.5 {
+        true => format!("about {:.0} s", of.minutes * 60.0),
+        false => format!("about {:.0} min", of.minutes),
+    };
     let brings = of.after_ms.map_or_else(String::new, |after| {
         let now = of.now_ms;
         format!(
@@ -24,7 +28,7 @@ pub(super) fn step(of: &NextStep) -> Next {
         )
     });
     Next {
-        text: format!("{} ({}){brings}.", measure(of.measure), takes(of.minutes)),
+        text: format!("{} ({takes}){brings}.", measure(of.measure)),
         command: of.command.clone(),
     }
 }

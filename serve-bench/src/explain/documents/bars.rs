@@ -1,59 +1,44 @@
 //! Numbers, bars, tables and the frame that all these documents share.
 
-use ::explain::{
-    Bar as StepBar, Basis, Cause, CollectiveCost, Grade, InputSource, Prior, Range, StepFrom,
-    Taken, TimeSource,
-};
+use ::explain::{Bar as StepBar, Cause, CollectiveCost, Grade, InputSource, Prior, Range};
 use program::provenance::now;
 use record::unit::ByteCount;
 use view::page::{Bar, BarKind, Waterfall};
-use view::{Block, Document, Section, Table, Tone};
+use view::{Block, Document, Section, Table};
+
+use super::told::told;
 
 /// What is not there.
 pub(super) const ABSENT: &str = "—";
 
 /// A median with its 90% interval.
 pub(crate) fn range(of: &Range, decimals: usize) -> String {
-    let number = |value: f64| {
+    spread(of, "", |value| {
         let text = format!("{value:.decimals$}");
         // A value that rounds to zero has no sign.
-        let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-        if is_zero {
-            text.trim_start_matches('-').to_owned()
-        } else {
-            text
+        match text.trim_start_matches(['-', '0', '.']) {
+            "" => text.trim_start_matches('-').to_owned(),
+            _ => text,
         }
-    };
-    match of.low < of.high {
-        true => format!(
-            "{} ({} to {})",
-            number(of.mid),
-            number(of.low),
-            number(of.high)
-        ),
-        false => number(of.mid),
-    }
+    })
 }
 
 /// A factor with its 90% interval.
 pub(super) fn times(of: &Range) -> String {
+    spread(of, "x", |value| format!("{value:.2}"))
+}
+
+fn spread(of: &Range, unit: &str, number: impl Fn(f64) -> String) -> String {
+    let [low, mid, high] = [of.low, of.mid, of.high].map(number);
     match of.low < of.high {
-        true => format!("{:.2}x ({:.2} to {:.2})", of.mid, of.low, of.high),
-        false => format!("{:.2}x", of.mid),
+        true => format!("{mid}{unit} ({low} to {high})"),
+        false => format!("{mid}{unit}"),
     }
 }
 
 /// Decimals that a step of so many ms needs.
 pub(super) fn decimals(step_ms: f64) -> usize {
     if step_ms < 10.0 { 2 } else { 1 }
-}
-
-/// Minutes, or seconds where it takes few.
-pub(super) fn takes(minutes: f64) -> String {
-    match minutes < 1.5 {
-        true => format!("about {:.0} s", minutes * 60.0),
-        false => format!("about {minutes:.0} min"),
-    }
 }
 
 /// A frame: title and what made it.
@@ -67,141 +52,81 @@ pub(super) fn frame(title: String, simulated: Option<String>, program: &str) -> 
 }
 
 /// Nothing found is no section.
-pub(super) fn detail(heading: &str, blocks: Vec<Block>) -> Option<Section> {
-    let is_empty = |block: &Block| match block {
-        Block::List(items) => items.is_empty(),
-        Block::Table(table) => table.rows.is_empty(),
-        _ => false,
-    };
-    let blocks: Vec<Block> = blocks
-        .into_iter()
-        .filter(|block| !is_empty(block))
-        .collect();
+pub(super) fn detail(heading: &str, mut blocks: Vec<Block>) -> Option<Section> {
+    blocks.retain(|block| match block {
+        Block::List(items) => !items.is_empty(),
+        Block::Table(table) => !table.rows.is_empty(),
+        _ => true,
+    });
     (!blocks.is_empty()).then(|| Section::detail(heading, blocks))
 }
 
-pub(super) fn table<const N: usize>(heads: [&str; N], rows: Vec<[String; N]>) -> Block {
-    let mut table = Table::under(heads);
-    rows.into_iter().for_each(|row| table.row(row));
-    Block::Table(table)
+/// A table under heads that stand between bars.
+pub(super) fn table<const N: usize>(
+    heads: &str,
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Block {
+    Block::Table(Table {
+        heads: heads.split(" | ").map(str::to_owned).collect(),
+        rows: rows.into_iter().map(Vec::from).collect(),
+    })
 }
 
 /// Figures with their intervals, those that there are.
-pub(super) fn ranges(heads: [&str; 2], rows: &[(&str, Option<&Range>)]) -> Block {
-    let rows = rows.iter();
-    let rows = rows.filter_map(|(what, of)| Some([(*what).to_owned(), range((*of)?, 2)]));
-    table(heads, rows.collect())
-}
-
-fn bar(label: &str, of: Range, kind: BarKind, grade: Option<Grade>) -> Bar {
-    Bar {
-        label: label.to_owned(),
-        low_mid_high: (of.low, of.mid, of.high),
-        grade: grade.map_or_else(String::new, |grade| grade.to_string()),
-        kind,
-    }
-}
-
-fn waterfall(decimals: usize, bars: Vec<Bar>) -> Block {
-    let title = "ms of a decode step; whiskers are 5% and 95% of the draws".to_owned();
-    Block::Waterfall(Waterfall {
-        title,
-        unit: "ms".to_owned(),
-        decimals,
-        bars,
-    })
+pub(super) fn ranges(heads: &str, rows: &[(&str, Option<&Range>)]) -> Block {
+    let row = |(what, of): &(&str, Option<&Range>)| Some([(*what).to_owned(), range((*of)?, 2)]);
+    table(heads, rows.iter().filter_map(row))
 }
 
 /// The step on fewer GPUs, its parts on more, and the step on those.
 pub(super) fn step(fewer: (u32, Range), bars: &[StepBar], more: (u32, Range)) -> Block {
-    let total = |(tp, of): (u32, Range)| bar(&format!("step of TP{tp}"), of, BarKind::Total, None);
+    let bar = |label: String, of: Range, kind: BarKind, grade: Option<Grade>| Bar {
+        label,
+        low_mid_high: (of.low, of.mid, of.high),
+        grade: grade.map_or_else(String::new, |grade| grade.to_string()),
+        kind,
+    };
+    let total = |(tp, of)| bar(format!("step of TP{tp}"), of, BarKind::Total, None);
     let parts = bars.iter().map(|of| {
-        let kind = match of.cause {
-            Cause::Ideal => {
-                let label = format!("ideal share of TP{}", fewer.0);
-                return bar(&label, of.ms, BarKind::Total, of.grade);
-            }
-            Cause::Unexplained => BarKind::Unexplained,
-            _ => BarKind::Cause,
+        let (kind, label) = match of.cause {
+            Cause::Ideal => (BarKind::Total, format!("ideal share of TP{}", fewer.0)),
+            Cause::Unexplained => (BarKind::Unexplained, cause(of.cause)),
+            _ => (BarKind::Cause, cause(of.cause)),
         };
-        bar(cause(of.cause), of.ms, kind, of.grade)
+        bar(label, of.ms, kind, of.grade)
     });
     let all = [total(fewer)].into_iter().chain(parts).chain([total(more)]);
-    waterfall(decimals(more.1.mid), all.collect())
+    Block::Waterfall(Waterfall {
+        title: "ms of a decode step; whiskers are 5% and 95% of the draws".to_owned(),
+        unit: "ms".to_owned(),
+        decimals: decimals(more.1.mid),
+        bars: all.collect(),
+    })
+}
+
+/// A cause by the field's words, which stand in the docs.
+fn cause(of: Cause) -> String {
+    match of {
+        Cause::NarrowGemm => "narrow GEMMs".to_owned(),
+        Cause::Unsharded => "replicated work".to_owned(),
+        _ => told(&of),
+    }
 }
 
 /// What its parts rest on.
 pub(super) fn parts<'a>(bars: impl Iterator<Item = &'a StepBar>, step_ms: f64) -> Block {
+    let digits = decimals(step_ms);
     let rows = bars.map(|of| {
-        let grade = of
-            .grade
-            .map_or_else(|| ABSENT.to_owned(), |grade| grade.to_string());
+        let grade = of.grade.map(|grade| grade.to_string());
         [
-            cause(of.cause).to_owned(),
-            range(&of.ms, decimals(step_ms)),
-            grade,
-            basis(&of.basis),
+            cause(of.cause),
+            range(&of.ms, digits),
+            grade.unwrap_or_else(|| ABSENT.to_owned()),
+            told(&of.basis),
         ]
     });
-    let heads = ["part", "ms a step, median (5% to 95%)", "grade", "rests on"];
-    table(heads, rows.collect())
-}
-
-fn cause(of: Cause) -> &'static str {
-    match of {
-        Cause::Ideal => "ideal share",
-        Cause::NarrowGemm => "narrow GEMMs",
-        Cause::Unsharded => "replicated work",
-        Cause::Host => "host",
-        Cause::AllReduce => "all-reduce",
-        Cause::AllGather => "all-gather",
-        Cause::Communication => "communication",
-        Cause::Unexplained => "unexplained",
-        Cause::Gemm => "GEMMs",
-        Cause::Attention => "attention",
-        Cause::Elementwise => "elementwise",
-        Cause::Executor => "executor",
-        Cause::Skew => "skew",
-        Cause::LeftOut => "left out",
-    }
-}
-
-/// What a bar rests on.
-fn basis(of: &Basis) -> String {
-    match of {
-        Basis::Steps => "the measured step of one GPU".to_owned(),
-        Basis::Priors { names } => format!("priors {}", names.join(", ")),
-        Basis::Shard => "shard run on one GPU".to_owned(),
-        Basis::Difference => "step less the shard run's".to_owned(),
-        Basis::Collectives { sources, face_ms } => {
-            let sources: Vec<String> = sources.iter().map(source).collect();
-            format!("{face_ms:.2} ms by {}", sources.join("; "))
-        }
-        Basis::Rest => "what is left".to_owned(),
-        Basis::RestWithCommunication => "what is left, communication included".to_owned(),
-    }
-}
-
-/// Where a time was read.
-fn source(of: &TimeSource) -> String {
-    match of {
-        TimeSource::Measured {
-            origin,
-            mode,
-            by_engine,
-        } => {
-            let mode = mode.map_or_else(|| "mode not stated".to_owned(), |mode| mode.to_string());
-            let by = if *by_engine { "engine's kernel, " } else { "" };
-            format!("{origin} ({by}{mode})")
-        }
-        TimeSource::Published { source } => format!("published times: {source}"),
-        TimeSource::Trace { origin, steps, .. } => {
-            format!("trace {origin}, {steps:.0} steps x GPUs")
-        }
-        TimeSource::Formula { gb_per_s, source } => {
-            format!("NCCL's tuning model at {gb_per_s:.1} GB/s ({source})")
-        }
-    }
+    let heads = "part | ms a step, median (5% to 95%) | grade | rests on";
+    table(heads, rows)
 }
 
 pub(super) fn collectives(costs: &[CollectiveCost]) -> Block {
@@ -213,75 +138,25 @@ pub(super) fn collectives(costs: &[CollectiveCost]) -> Block {
             cost.path.to_string(),
             format!("{:.1}", cost.us),
             cost.grade.to_string(),
-            source(&cost.source),
+            told(&cost.source),
         ]
     });
-    let heads = [
-        "collective",
-        "a step",
-        "bytes/rank",
-        "by",
-        "us",
-        "grade",
-        "read from",
-    ];
-    table(heads, rows.collect())
+    let heads = "collective | a step | bytes/rank | by | us | grade | read from";
+    table(heads, rows)
 }
 
 pub(super) fn priors(priors: &[Prior]) -> Option<Section> {
     let rows = priors.iter().map(|of| {
         let range = format!("{} to {} {}", of.low, of.high, of.unit);
-        [
-            of.name.clone(),
-            range.trim_end().to_owned(),
-            of.source.clone(),
-        ]
+        let range = range.trim_end().to_owned();
+        [of.name.clone(), range, of.source.clone()]
     });
-    let rows = rows.collect();
-    detail(
-        "Assumed or published, not measured here",
-        vec![table(["prior", "range", "source"], rows)],
-    )
+    let table = table("prior | range | source", rows);
+    detail("Assumed or published, not measured here", vec![table])
 }
 
 pub(super) fn inputs(sources: &[InputSource]) -> Option<Section> {
-    let rows = sources
-        .iter()
-        .map(|of| [of.origin.clone(), taken(&of.taken)]);
-    detail("Inputs", vec![table(["file", "taken"], rows.collect())])
-}
-
-fn taken(of: &Taken) -> String {
-    match of {
-        Taken::Run {
-            tp,
-            from,
-            requests,
-            found,
-        } => {
-            let side = tp.map_or_else(|| "shard".to_owned(), |tp| format!("TP{tp}"));
-            let from = match from {
-                Some(StepFrom::DecodeGap) => "gaps while every slot decodes",
-                Some(StepFrom::Tpot) => "time per output token",
-                Some(StepFrom::Latency) => "latency and output tokens",
-                None => "no time of a step",
-            };
-            let found = found.iter().map(|words| format!("; {words}"));
-            format!(
-                "{side}: {from}, {requests} requests{}",
-                found.collect::<String>()
-            )
-        }
-        Taken::Collectives { points } => format!("{points} collective times"),
-        Taken::Log { tp, engine } => format!("server's log of TP{tp}: {engine}"),
-        Taken::Trace => "kernel sums of traced steps".to_owned(),
-        Taken::Links => "GPUs, links, peer access".to_owned(),
-        Taken::LinkRate => "rate of a link".to_owned(),
-        Taken::Ablation { arms } => format!("{arms} arms of an ablation"),
-    }
-}
-
-/// The tone of a grade.
-pub(super) fn tone(is_measured: bool) -> Tone {
-    if is_measured { Tone::Good } else { Tone::Open }
+    let rows = sources.iter();
+    let rows = rows.map(|of| [of.origin.clone(), told(&of.taken)]);
+    detail("Inputs", vec![table("file | taken", rows)])
 }

@@ -1,18 +1,19 @@
 //! An explanation as a document: what is lost, whether that is normal, why, what now.
 
 use ::explain::{
-    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, NoSubstitute,
-    Outcome, PeerState, StepFrom, WhatIf,
+    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, Outcome,
+    PeerState, StepFrom, WhatIf,
 };
 use record::unit::ByteCount;
 use view::{Block, Document, Section, Tone};
 
 use super::advice;
 use super::bars::{
-    collectives, decimals, detail, frame, inputs, parts, priors, range, ranges, step, times, tone,
+    collectives, decimals, detail, frame, inputs, parts, priors, range, ranges, step, times,
 };
 use super::finding::{grouped, refused};
 use super::slope;
+use super::told::told;
 
 /// The document of an explanation.
 pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
@@ -28,7 +29,9 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             next,
             what_if,
         } => {
-            document.tone = tone(attribution.is_measured());
+            if attribution.is_measured() {
+                document.tone = Tone::Good;
+            }
             document.answer = answer(of, attribution);
             document.answer.extend(what_if.iter().map(asked));
             let (findings, notes) = grouped(&attribution.caveats);
@@ -89,25 +92,24 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
         false => String::new(),
     };
     let slower = if steps <= 1.0 { ", NOT faster" } else { "" };
-    let what = communication(attribution, digits);
-    let first = format!(
-        "TP{tp} is {gain:.2}x TP{from}{slower}{decoding}: {lost:.digits$} ms lost per token."
-    );
+    let mut answer = vec![
+        format!(
+            "TP{tp} is {gain:.2}x TP{from}{slower}{decoding}: {lost:.digits$} ms lost per token."
+        ),
+        communication(attribution, digits),
+    ];
     // One line where it fits.
-    let mut answer = match first.chars().count() + what.chars().count() < 100 {
-        true => vec![format!("{first} {what}")],
-        false => vec![first, what],
-    };
+    if answer.concat().chars().count() < 100 {
+        answer = vec![answer.join(" ")];
+    }
     // Nothing but the flags says which file is of which size.
     if gain < 1.0 && inputs.serve.iter().all(|(_, run)| run.tp.is_none()) {
         let other = gain.recip();
         answer.push(format!("If the two files are swapped, it is {other:.2}x."));
     }
-    answer.extend(
-        attribution
-            .sent_of_few
-            .map(|sent| format!("At TP{from} it takes {} ms.", range(&sent, digits))),
-    );
+    if let Some(sent) = &attribution.sent_of_few {
+        answer.push(format!("At TP{from} it takes {} ms.", range(sent, digits)));
+    }
     answer.extend(normal(inputs, attribution, digits));
     let rest = attribution.bar(Cause::Unexplained).map(|bar| bar.ms.mid);
     if let Some(over) = rest.map(|ms| -ms).filter(|over| *over > 0.05) {
@@ -126,97 +128,83 @@ fn communication(attribution: &Attribution, digits: usize) -> String {
             "All-reduce unknown: its times give {by:.digits$} ms, the step leaves {left:.digits$}."
         );
     }
-    let bar = attribution
-        .bar(Cause::Communication)
-        .filter(|_| attribution.claim == Claim::Estimated);
-    match (bar, attribution.claim) {
-        (_, Claim::None) => match &attribution.free_links_by_arms {
-            Some(free) => format!(
-                "Free links would give {}x, by the ablation.",
-                range(free, 2)
+    if attribution.claim == Claim::None {
+        let (arms, alone) = (
+            &attribution.free_links_by_arms,
+            attribution.timed_alone_ms(),
+        );
+        return match (arms, alone) {
+            (Some(free), _) => {
+                let free = range(free, 2);
+                format!("Free links would give {free}x, by the ablation.")
+            }
+            (None, Some(alone)) => format!(
+                "All-reduce takes {alone:.digits$} ms by its own times, 0 to {most:.digits$} ms by the step."
             ),
-            None => match attribution.timed_alone_ms() {
-                Some(alone) => format!(
-                    "All-reduce takes {alone:.digits$} ms by its own times, 0 to {most:.digits$} ms by the step."
-                ),
-                None => format!(
-                    "Communication at most {most:.digits$} ms, not distinguishable from zero."
-                ),
-            },
-        },
-        (Some(bar), _) if attribution.is_measured() => {
-            let leads = attribution
-                .leading()
-                .is_some_and(|of| of.cause == Cause::Communication);
-            let main = if leads { ", the main cause" } else { "" };
-            let what = match attribution.bar(Cause::AllGather) {
-                Some(_) => "All-reduce and all-gather",
-                None => "All-reduce",
-            };
-            format!("{what} {} ms{main}.", range(&bar.ms, digits))
-        }
-        (Some(bar), _) => {
-            let by = match attribution.published_ms() {
-                Some(_) => "published times",
-                None => "the times given",
-            };
-            format!(
-                "Communication at most {most:.digits$} ms, about {:.digits$} by {by}.",
-                bar.ms.mid
-            )
-        }
-        (None, _) => format!("Communication at most {most:.digits$} ms. Not measured here."),
+            (None, None) => {
+                format!("Communication at most {most:.digits$} ms, not distinguishable from zero.")
+            }
+        };
     }
+    let bar = attribution.bar(Cause::Communication);
+    let Some(bar) = bar.filter(|_| attribution.claim == Claim::Estimated) else {
+        return format!("Communication at most {most:.digits$} ms. Not measured here.");
+    };
+    if attribution.is_measured() {
+        let leading = attribution.leading().map(|of| of.cause);
+        let main = match leading == Some(Cause::Communication) {
+            true => ", the main cause",
+            false => "",
+        };
+        return format!("Communication {} ms{main}.", range(&bar.ms, digits));
+    }
+    let by = match attribution.published_ms() {
+        Some(_) => "published times",
+        None => "the times given",
+    };
+    let about = bar.ms.mid;
+    format!("Communication at most {most:.digits$} ms, about {about:.digits$} by {by}.")
 }
 
 /// Whether that is what such a machine does.
 fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<String> {
-    if attribution.misfit().is_some() {
+    if attribution.misfit().is_some() || inputs.tp == 1 {
         return None;
     }
     let unexplained = attribution.bar(Cause::Unexplained)?.ms;
-    let is_bound = attribution.claim != Claim::Estimated;
-    let path = match inputs.peer_state() {
-        _ if inputs.tp == 1 => return None,
-        PeerState::Denied if inputs.known.mig => {
-            "MIG GPUs cannot reach each other: all-reduce goes through host memory."
+    let verdict = match attribution.claim == Claim::Estimated {
+        false if attribution.timed_alone_ms().is_some() => {
+            "Its times fit into the step within their intervals.".to_owned()
         }
-        PeerState::Denied => "These GPUs have no peer access: all-reduce goes through host memory.",
-        PeerState::Staged => "Peer copies are staged: all-reduce goes through host memory.",
-        PeerState::Direct | PeerState::Unprobed => "",
-    };
-    let is_here = !path.is_empty();
-    let verdict = match (is_bound, unexplained.low > 0.0, attribution.is_measured()) {
-        (true, ..) if attribution.timed_alone_ms().is_some() => {
-            "Its times fit into the step within their intervals."
-        }
-        (true, ..) => "Whether that is normal cannot be said without the all-reduce's times.",
-        (false, true, _) => {
+        false => "Whether that is normal cannot be said without the all-reduce's times.".to_owned(),
+        true if unexplained.low > 0.0 => {
             let left = range(&unexplained, digits);
-            let verdict = format!("Not all explained: {left} ms have no known cause. {path}");
-            return Some(verdict.trim_end().to_owned());
+            format!("Not all explained: {left} ms have no known cause.")
         }
-        (false, false, true) if is_here => "Normal here.",
-        (false, false, true) => "Normal: the parts add up to the step within their intervals.",
-        (false, false, false) if is_here => "Normal by published times, grade D.",
-        (false, false, false) => {
-            "Normal by published times, grade D: the parts add up to the step."
-        }
+        true if attribution.is_measured() => "Normal: the parts add up to the step.".to_owned(),
+        true => "Normal by published times, grade D: the parts add up.".to_owned(),
     };
-    Some(format!("{verdict} {path}").trim_end().to_owned())
+    Some(match inputs.peer_state() {
+        PeerState::Denied | PeerState::Staged => {
+            let who = match inputs.known.mig {
+                true => "MIG instances",
+                false => "These GPUs",
+            };
+            format!("{verdict} {who} have no peer access: all-reduce goes through host memory.")
+        }
+        PeerState::Direct | PeerState::Unprobed => verdict,
+    })
 }
 
 fn speed_ups(of: &Attribution) -> Block {
-    let over = format!("speed-up over TP{}", of.from);
-    ranges(
-        [&over, "times, median (5% to 95%)"],
-        &[
-            ("decode only", Some(&of.speed_up)),
-            ("if links were free", Some(&of.free_links)),
-            ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
-            ("both: possible at this batch", of.possible.as_ref()),
-        ],
-    )
+    let heads = format!("speed-up over TP{} | times, median (5% to 95%)", of.from);
+    let rows = [
+        ("decode only", Some(&of.speed_up)),
+        ("if links were free", Some(&of.free_links)),
+        ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
+        ("both: possible at this batch", of.possible.as_ref()),
+    ];
+    ranges(&heads, &rows)
 }
 
 fn of_collectives(attribution: &Attribution) -> Vec<Block> {
@@ -240,13 +228,13 @@ fn shard(half: &HalfModel, tp: u32) -> Option<Section> {
         (&below, Some(&half.difference)),
         ("the same by curve or trace", half.by_curve.as_ref()),
     ];
-    detail("Shard run on one GPU", vec![ranges(["what", "ms"], &rows)])
+    detail("Shard run on one GPU", vec![ranges("what | ms", &rows)])
 }
 
 fn asked(of: &WhatIf) -> String {
     let predicted = match &of.answer {
         Ok(predicted) => predicted,
-        Err(reason) => return format!("With {}: {}.", of.asked, substitute(*reason)),
+        Err(reason) => return format!("With {}: no answer, {}.", of.asked, told(reason)),
     };
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
@@ -261,14 +249,4 @@ fn asked(of: &WhatIf) -> String {
         "With {}: a decode step of {step} ms, {factor} that of TP1{bound}{simulated}.",
         of.asked
     )
-}
-
-fn substitute(why: NoSubstitute) -> &'static str {
-    match why {
-        NoSubstitute::CommunicationUnknown => "communication today is unknown",
-        NoSubstitute::NoCurve => "no curve of so many GPUs: give curve=FILE",
-        NoSubstitute::CurveTooFar => "that curve ends too far from the model's sizes",
-        NoSubstitute::LinkUnknown => "today's link is unknown: give link=OLD:NEW",
-        NoSubstitute::Same => "these GPUs have it already",
-    }
 }

@@ -6,6 +6,7 @@ mod explanation;
 mod finding;
 mod prediction;
 mod slope;
+mod told;
 
 pub(crate) use bars::range;
 pub(crate) use explanation::explanation;

@@ -1,10 +1,11 @@
 //! A prediction as a document.
 
-use ::explain::{Level, Predicted, Prediction};
+use ::explain::{Predicted, Prediction};
 use view::{Block, Document, Section};
 
 use super::bars::{ABSENT, detail, frame, inputs, parts, priors, range, table, times};
 use super::finding::grouped;
+use super::told::told;
 
 /// The document of a prediction.
 pub(crate) fn prediction(of: &Prediction) -> Document {
@@ -61,24 +62,9 @@ fn sizes(of: &Prediction) -> Block {
             range(&serving.tokens_per_s, 0),
             range(&serving.ttft_alone, digits),
             speed_up.map_or_else(|| ABSENT.to_owned(), |times| range(times, 2)),
-            level(size.level).to_owned(),
+            told(&size.level),
         ]
     });
-    let heads = [
-        "size",
-        "step ms",
-        "TPOT ms",
-        "tok/s",
-        "TTFT alone ms",
-        "speed-up",
-        "from",
-    ];
-    table(heads, rows.collect())
-}
-
-fn level(of: Level) -> &'static str {
-    match of {
-        Level::Roofline => "links, roofline",
-        Level::MeasuredOne => "measured TP1",
-    }
+    let heads = "size | step ms | TPOT ms | tok/s | TTFT alone ms | speed-up | from";
+    table(heads, rows)
 }

@@ -1,10 +1,11 @@
 //! A slope test as a document: whether the step follows the link.
 
-use ::explain::{ArmSummary, Change, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
+use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict};
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
 
 use super::bars::{ABSENT, frame, range, table};
+use super::told::told;
 
 /// The document of a slope test alone.
 pub(crate) fn slope(of: &Slope) -> Document {
@@ -38,18 +39,13 @@ pub(crate) fn slope(of: &Slope) -> Document {
 
 fn next(of: &Slope) -> Option<&'static str> {
     match &of.passes {
-        SlopeVerdict::Undecided { why } => match why {
-            Undecided::OffTheLine { .. } => Some("Run that arm again, or leave it out."),
-            Undecided::Rough { .. } => Some("Run more launches an arm, or a delay."),
-            Undecided::NothingPlanned => None,
-            Undecided::FewArms { .. } => {
-                Some("Run two arms or more that change the link, and only that.")
-            }
-        },
-        SlopeVerdict::BelowPlan { .. } => Some(match of.delay_control {
-            None => "Add an arm with a known delay: it tells overlap from another path.",
-            Some(_) => "Check which path the engine takes in each arm.",
-        }),
+        SlopeVerdict::Undecided { .. } => {
+            Some("Run more launches, and two arms or more that change the link, and only that.")
+        }
+        SlopeVerdict::BelowPlan { .. } if of.delay_control.is_none() => {
+            Some("Add an arm with a known delay: it tells overlap from another path.")
+        }
+        SlopeVerdict::BelowPlan { .. } => Some("Check which path the engine takes in each arm."),
         SlopeVerdict::AbovePlan => None,
         SlopeVerdict::Follows => {
             Some("Run the shard on one GPU (--half): it shows what no arm changes.")
@@ -82,21 +78,7 @@ pub(super) fn sentence(of: &Slope) -> String {
         SlopeVerdict::AbovePlan => {
             format!("The step follows more than planned{found}: a confounder, or skew.")
         }
-        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
-    }
-}
-
-fn undecided(why: &Undecided) -> String {
-    match why {
-        Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
-        Undecided::Rough { half_width } => {
-            format!("the slope is known to {:.0}% only", half_width * 100.0)
-        }
-        Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),
-        Undecided::FewArms { usable, of } if *usable < 2 => {
-            format!("{usable} of {of} arms have enough launches")
-        }
-        Undecided::FewArms { .. } => "all arms have the same collective time".to_owned(),
+        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", told(why)),
     }
 }
 
@@ -111,47 +93,27 @@ pub(super) fn section(of: &Slope) -> Section {
     let rows = of.arms.iter().map(|arm| {
         [
             arm.name.clone(),
-            change(arm.change).to_owned(),
+            told(&arm.change),
             arm.launches.to_string(),
             ms(arm.collective_us.as_ref()),
             ms(arm.step_ms.as_ref()),
             if arm.fitted { "yes" } else { "no" }.to_owned(),
         ]
     });
-    let heads = [
-        "arm",
-        "changes",
-        "launches",
-        "us an all-reduce",
-        "ms a step",
-        "in the line",
-    ];
+    let heads = "arm | changes | launches | us an all-reduce | ms a step | in the line";
     let mut blocks: Vec<Block> = picture(of).map(Block::Plot).into_iter().collect();
-    blocks.push(table(heads, rows.collect()));
+    blocks.push(table(heads, rows));
     blocks.push(Block::Paragraph(control(of)));
     Section::detail("Ablation", blocks)
 }
 
 fn control(of: &Slope) -> String {
-    of.delay_control.as_ref().map_or_else(
-        || "Known delay: not run.".to_owned(),
-        |of| {
-            let not = if of.follows { "" } else { "not " };
-            format!(
-                "Known delay: slope {}, {not}as planned.",
-                range(&of.slope, 0)
-            )
-        },
-    )
-}
-
-fn change(of: Change) -> &'static str {
-    match of {
-        Change::Baseline => "nothing",
-        Change::Link => "the link",
-        Change::Delay => "a known delay",
-        Change::Other => "something else",
-    }
+    let Some(of) = &of.delay_control else {
+        return "Known delay: not run.".to_owned();
+    };
+    let not = if of.follows { "" } else { "not " };
+    let slope = range(&of.slope, 0);
+    format!("Known delay: slope {slope}, {not}as planned.")
 }
 
 fn picture(of: &Slope) -> Option<Plot> {
@@ -172,16 +134,18 @@ fn picture(of: &Slope) -> Option<Plot> {
     // Both lines go through the fitted one at the arm whose communication is known; its milliseconds are over microseconds.
     let x = fit.collective_us.mid;
     let y = fit.intercept_ms.mid + fit.communication_ms.mid;
-    let line = |name: String, slope: f64| PlotSeries {
-        name,
-        shape: Shape::Line,
-        points: [least, most]
-            .map(|at| PlotPoint {
-                x: at,
-                y: y + slope / 1e3 * (at - x),
-                ..PlotPoint::default()
-            })
-            .to_vec(),
+    let line = |name: String, slope: f64| {
+        let at = |at| PlotPoint {
+            x: at,
+            y: y + slope / 1e3 * (at - x),
+            ..PlotPoint::default()
+        };
+        let (shape, points) = (Shape::Line, vec![at(least), at(most)]);
+        PlotSeries {
+            name,
+            shape,
+            points,
+        }
     };
     let fitted = format!("fitted: {} all-reduces", range(&fit.slope, 0));
     let planned = format!("planned: {} all-reduces", of.planned);
@@ -189,19 +153,18 @@ fn picture(of: &Slope) -> Option<Plot> {
         label: label.to_owned(),
         ..Axis::default()
     };
+    let dots = PlotSeries {
+        name: "arms".to_owned(),
+        shape: Shape::Dots,
+        points: arms,
+    };
+    let lines = [(fitted, fit.slope.mid), (planned, f64::from(of.planned))];
+    let lines = lines.map(|(name, slope)| line(name, slope));
     Some(Plot {
         title: "step over collective time, an arm each; bars are 5% and 95% of its launches' mean"
             .to_owned(),
         across: axis("us an all-reduce"),
         up: axis("ms a step"),
-        series: vec![
-            PlotSeries {
-                name: "arms".to_owned(),
-                shape: Shape::Dots,
-                points: arms,
-            },
-            line(fitted, fit.slope.mid),
-            line(planned, f64::from(of.planned)),
-        ],
+        series: [dots].into_iter().chain(lines).collect(),
     })
 }

@@ -29,7 +29,7 @@ impl Running {
     }
 
     /// Serves what is set up.
-    pub(super) fn of(setup: Setup) -> Self {
+    pub(super) fn of((setup, engine): (Setup, Engine)) -> Self {
         let (told, address) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -40,7 +40,7 @@ impl Running {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 told.send(listener.local_addr().unwrap()).unwrap();
-                let shared = Shared::start(setup, "").unwrap();
+                let shared = Shared::start(setup, engine, "").unwrap();
                 let (_open, ending) = tokio::sync::watch::channel(false);
                 let respond = move |request| Arc::clone(&shared).respond(request);
                 tokio::select! {
@@ -67,7 +67,7 @@ impl Drop for Running {
 }
 
 /// An engine whose every step takes `step_us`.
-pub(super) fn setup(step_us: f64) -> Setup {
+pub(super) fn setup(step_us: f64) -> (Setup, Engine) {
     let described = BoxFile::builtin("rtxpro6000-mig").unwrap();
     let model = ModelFacts::builtin("llama-3.1-8b").unwrap();
     let around = engine::surroundings(&described, 1).unwrap();
@@ -96,8 +96,7 @@ pub(super) fn setup(step_us: f64) -> Setup {
     };
     let none = Curve::new(|_, _, _| None);
     let step_time = StepTime::new(model, facts, profile, none).unwrap();
-    Setup {
-        engine: Engine::new(step_time, limits).unwrap(),
+    let setup = Setup {
         model: "tiny".to_owned(),
         soft_box: "rtxpro6000-mig".to_owned(),
         speed: 1.0,
@@ -106,5 +105,6 @@ pub(super) fn setup(step_us: f64) -> Setup {
         prefix_caching: false,
         fault: None,
         remote: None,
-    }
+    };
+    (setup, Engine::new(step_time, limits).unwrap())
 }
