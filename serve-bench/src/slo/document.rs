@@ -82,11 +82,15 @@ fn sentences(answer: &Answer) -> Vec<String> {
     let (met, not) = (answer.at(found.met), answer.at(found.not_met));
     let by = not.and_then(|run| run.limit.as_ref());
     let by = by.map_or_else(String::new, |by| format!("; limited by {by}"));
+    let is_unknown = found.not_met_verdict == Some(Verdict::NotKnown);
     let mut sentences = vec![match (found.met, found.not_met) {
         (Some(met), None) => {
             format!("{met} {unit} meets {slo}, as does every load that was tried.")
         }
         (Some(met), _) => format!("{met} {unit} meets {slo}{by}."),
+        (None, _) if is_unknown => {
+            format!("Whether a load meets {slo} is not known: the load generator was the limit.")
+        }
         (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
     let attained = |run: &Judged| Some(format!("{:.1}% at {}", run.attained? * 100.0, run.at));
@@ -101,6 +105,7 @@ fn sentences(answer: &Answer) -> Vec<String> {
             parts.join(", ")
         ));
     }
+    let not = not.filter(|_| found.met.is_some() || !is_unknown);
     sentences.extend(not.map(|run| format!("At {} {unit} it is {}.", run.at, run.verdict.words())));
     sentences
 }

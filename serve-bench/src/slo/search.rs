@@ -101,11 +101,17 @@ impl Bounds {
             .map(|(_, one)| *one)
             .partition(|(_, verdict)| *verdict == Verdict::Met);
         let met = met.iter().map(|one| one.0).max_by(f64::total_cmp);
+        // Where nothing is known of several loads, less load does not help: something else has the client's CPU.
+        let is_starved = not.len() >= TRIES && not.iter().all(|one| one.1 == Verdict::NotKnown);
+        let runs = match is_starved && met.is_none() {
+            true => tries.len(),
+            false => self.runs,
+        };
         let not = not.into_iter();
         let above = not.filter(|(load, _)| met.is_none_or(|met| *load > met));
         let above = above.min_by(|one, other| one.0.total_cmp(&other.0));
         let (not_met, not_met_verdict) = above.unzip();
-        let left = self.runs.saturating_sub(tries.len());
+        let left = runs.saturating_sub(tries.len());
         let again = tries.last().filter(|(load, verdict)| {
             matches!(verdict, Verdict::Undecided | Verdict::NotKnown)
                 && tries.iter().filter(|one| one.0 == *load).count() < TRIES
@@ -291,6 +297,11 @@ mod tests {
         let met = found.met.unwrap();
         assert!((8.0..=10.0).contains(&met), "{found:?}");
         assert_eq!(found.not_met_verdict, Some(Verdict::NotKnown));
+
+        // Where it fails at every load, the search ends before its runs do.
+        let (found, tries) = search(BOUNDS, |_, _| Verdict::NotKnown);
+        assert_eq!((found.outcome, found.met), (Outcome::ClientLimit, None));
+        assert!(tries.len() < BOUNDS.runs, "{tries:?}");
 
         // Below what is missed nothing is lost by a client that failed above it.
         let (found, _) = search(BOUNDS, |load, tries| match load {

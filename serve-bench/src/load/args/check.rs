@@ -3,7 +3,8 @@
 use program::outputs::{check_file, check_folder};
 use record::Arrivals;
 
-use super::{Args, Backend, DatasetName, Endpoint, refused};
+use super::refused::refused;
+use super::{Args, Backend, DatasetName, Endpoint};
 use crate::load::budget;
 
 impl Args {

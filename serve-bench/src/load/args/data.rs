@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::within;
+use super::refused::within;
 
 /// What requests are made of.
 #[derive(Debug, Clone, ClapArgs)]

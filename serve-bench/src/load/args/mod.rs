@@ -3,6 +3,7 @@
 mod check;
 mod data;
 mod foreign;
+mod refused;
 mod results;
 mod traffic;
 
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
 pub(super) use self::data::{DataArgs, DatasetName};
+pub(super) use self::refused::refused;
 pub(super) use self::results::{Format, Results};
 pub(super) use self::traffic::Traffic;
 
@@ -191,20 +193,6 @@ fn number(text: &str) -> Result<Number, String> {
             .ok_or_else(|| "no request can hold it; give a finite number".to_owned()),
         Err(_) => Err(format!("`{text}` is no number")),
     }
-}
-
-/// The first of these reasons that holds.
-pub(super) fn refused(reasons: &[(bool, &str)]) -> Result<(), String> {
-    let mut holding = reasons.iter().filter(|(holds, _)| *holds);
-    holding
-        .next()
-        .map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
-}
-
-/// A number from one to another.
-fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|one| (least..=most).contains(one));
-    number.ok_or_else(|| format!("`{text}` is not a number from {least} to {most}"))
 }
 
 /// An endpoint by its path below the base URL.

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use program::outputs::Outputs;
 use view::export::VllmMetric;
 
-use super::within;
+use super::refused::within;
 use crate::beside::BesideArgs;
 
 /// Where the result goes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, ValueEnum};
 use record::{Arrivals, Goals};
 
-use super::refused;
+use super::refused::refused;
 
 /// Requests where the command line does not say how many, as in vLLM's client.
 const REQUESTS: u32 = 1000;
