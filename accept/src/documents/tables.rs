@@ -1,6 +1,6 @@
 //! The tables of a run: a row a group, every check by group, what was not looked at, devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::unit::ByteCount;
 use view::{Block, Section, Table};
@@ -34,13 +34,18 @@ fn groups(report: &Report) -> Table {
     let devices = format!("{}s", kind_of_devices(report));
     let mut table = Table::under(["", "verdict", "checks", &devices, "found"]);
     for (heading, checks) in grouped(report) {
-        let Some(worst) = checks.iter().max_by_key(|check| check.verdict.severity()) else {
+        // Where nothing is wrong, what could not be read stands before what passed.
+        let bad = |check: &&&Check| (check.verdict.severity(), check.verdict == Verdict::Skip);
+        let Some(worst) = checks.iter().max_by_key(bad) else {
             continue;
         };
+        let unread = checks.iter().filter(|check| check.verdict == Verdict::Skip);
+        let unread: BTreeSet<&str> = unread.map(|check| title(&check.kind)).collect();
         let spans = KINDS.iter().filter_map(|kind| span(kind, &checks));
         let spans: Vec<String> = spans.take(SPANS).collect();
         let found = match (worst.verdict, spans.is_empty()) {
             (Verdict::Pass, true) => String::new(),
+            (Verdict::Skip, _) => format!("not read: {}", Vec::from_iter(unread).join(", ")),
             (_, true) => format!("{} {}", title(&worst.kind), worst.about.join(" ")),
             (_, false) => spans.join(", "),
         };
@@ -76,11 +81,13 @@ fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
     Some(format!("{title} {least}-{most} {unit}, worst {worst}"))
 }
 
-/// Checks that were looked at, by group in the order of a run.
+/// Checks that were looked at or could not be read, by group in the order of a run.
 pub(super) fn grouped(report: &Report) -> Vec<(&'static str, Vec<&Check>)> {
     let mut groups: BTreeMap<Option<Group>, Vec<&Check>> = BTreeMap::new();
-    let checks = report.checks.iter();
-    for check in checks.filter(|check| check.verdict != Verdict::Skip) {
+    let is_shown = |check: &&Check| {
+        check.verdict != Verdict::Skip || check.reason.code == ReasonCode::Unreadable
+    };
+    for check in report.checks.iter().filter(is_shown) {
         let group = checks::kind(&check.kind).map(|kind| kind.group);
         groups.entry(group).or_default().push(check);
     }

@@ -14,10 +14,8 @@ const MOST: usize = 160;
 
 /// A text of others, cut to what a reader reads.
 pub(super) fn cut(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-        None => text.into(),
-    }
+    let end = text.char_indices().nth(MOST);
+    end.map_or(text.into(), |(end, _)| format!("{}…", &text[..end]).into())
 }
 
 /// The evidence that a check is read by: the figure in the unit of its limit, else the first.
@@ -57,10 +55,7 @@ impl fmt::Display for Evidence {
             Self::Seen(one) => return f.write_str(&cut(&one.value)),
             Self::Counted(counted) => counted,
         };
-        let shown = |count: Option<u64>| match count {
-            Some(count) => count.to_string(),
-            None => "not read".to_owned(),
-        };
+        let shown = |count: Option<u64>| count.map_or("not read".to_owned(), |n| n.to_string());
         let (before, after) = (shown(counted.before), shown(counted.after));
         write!(f, "{before} to {after}")?;
         match counted.over_s > 0.0 {
