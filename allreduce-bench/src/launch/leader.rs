@@ -234,6 +234,9 @@ impl<'a> Link<'a> {
     ) -> Result<Self, Failure> {
         let at = rank.checked_sub(1);
         let far = at.and_then(|at| leader?.followers.get(at)?.as_ref());
+        if leader.is_some() && rank > 0 && far.is_none() {
+            return Err(format!("rank {rank} is not there").into());
+        }
         let Some(follower @ (wire, seat)) = far else {
             let worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
             return Ok(Self::Near(worker));

@@ -57,9 +57,10 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
     answer.extend(captured.tables.iter().filter_map(peers));
     if answer.is_empty() {
         let (gpus, nodes) = (captured.gpus.len(), captured.nodes.len());
-        answer.push(format!(
-            "{gpus} GPUs, {nodes} NUMA nodes; the text does not say how GPUs are joined."
-        ));
+        answer.push(match gpus {
+            0 => format!("{nodes} NUMA nodes, no GPU."),
+            _ => format!("{gpus} GPUs; the text does not say how they are joined."),
+        });
     }
     let mut sections = Vec::new();
     if let Some(found) = &captured.matrix {
@@ -142,6 +143,8 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
         few if few <= NAMED => names.join(", "),
         many => format!("{} and {} more", names[..2].join(", "), many - 2),
     };
+    let mut nearest: Vec<_> = nearest.into_iter().collect();
+    nearest.sort_by_key(|(_, of)| gpus.iter().position(|(_, name)| *name == of[0]));
     let nearest = nearest.iter();
     let clauses =
         nearest.map(|((near, class), gpus)| format!("{} for {} ({class})", some(near), some(gpus)));

@@ -97,7 +97,8 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     for (order, launch) in launches() {
         let own = plan.steps(launch, folder)?;
         let is_done = own.iter().all(|step| step.done(folder).is_some());
-        if !is_done || collect::launch(plan, order, launch, folder).is_err() {
+        let is_begun = own.iter().any(|step| folder.join(&step.name).exists());
+        if is_begun && (!is_done || collect::launch(plan, order, launch, folder).is_err()) {
             // What was broken off, or says nothing, is done again as a whole: its two steps belong together.
             set_aside(&folder.join(&launch.name))?;
         }
@@ -106,7 +107,7 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     }
     let ends = asker.tried(&mut run, &steps);
     // With the last server ends what the delay library writes.
-    drop(run);
+    run.end_server();
     let mut missing = Vec::new();
     let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
     for (number, (order, launch)) in launches().enumerate() {

@@ -40,6 +40,8 @@ pub(super) struct Bodies {
     pub(super) warmups: Vec<Request>,
     /// Measured requests.
     pub(super) measured: Vec<Request>,
+    /// Output tokens of the measured ones, by their data.
+    pub(super) tokens: u64,
 }
 
 /// The request with a number; a run that needs more begins anew.
@@ -72,9 +74,11 @@ pub(super) fn bodies(
             Ok(request)
         })
         .collect::<Result<Vec<Request>, String>>()?;
-    let (mut measured, mut bytes) = (Vec::new(), 0);
+    let (mut measured, mut bytes, mut tokens) = (Vec::new(), 0, 0);
     for number in 0..u64::from(requests) {
-        let request = request(data.item(number));
+        let item = data.item(number);
+        tokens += u64::from(item.output_tokens);
+        let request = request(item);
         bytes += request.body.len();
         measured.push(request);
         if bytes > room {
@@ -84,7 +88,11 @@ pub(super) fn bodies(
             break;
         }
     }
-    Ok(Bodies { warmups, measured })
+    Ok(Bodies {
+        warmups,
+        measured,
+        tokens,
+    })
 }
 
 fn too_large() -> String {

@@ -84,10 +84,14 @@ pub(super) fn run(
     let mut header = program::header(program, version, &machine, simulated.clone());
     // Values of `--header` may be secrets.
     without_headers(&mut header.provenance.arguments);
+    let url = base.to_string();
+    let asked_beside = &args.results.beside;
+    let beside = Beside::start(asked_beside, &url, answers.address, &to.headers);
+    let beside = beside.map_err(Stop::Usage)?;
     let recorder = Recorder::begin(&folder, header)?;
     let begun = ServeEvent::Begun {
         target: ServeTarget {
-            base_url: base.to_string(),
+            base_url: url,
             model,
             endpoint: <&str>::from(args.endpoint()).to_owned(),
             streamed: !args.no_stream,
@@ -96,13 +100,6 @@ pub(super) fn run(
         },
         load: plan.load,
     };
-    let asked_beside = &args.results.beside;
-    let beside = Beside::start(
-        asked_beside,
-        &base.to_string(),
-        answers.address,
-        &to.headers,
-    );
     to.addresses = answers.address.into_iter().collect();
     let work = Work {
         to,
@@ -117,7 +114,7 @@ pub(super) fn run(
         simulated,
         recorder,
         tally: Tally::default(),
-        beside: beside.map_err(Stop::Usage)?,
+        beside,
         began: None,
         tokens: 0,
     };
@@ -312,7 +309,14 @@ impl Session<'_> {
     fn read(&self, reply: &mut Reply, start: Instant) -> ServeRequest {
         let mut request = read(reply, !self.args.no_stream, start);
         let error = request.error.as_mut().map(|error| &mut error.seen);
-        let names = [reply.soft_box.as_mut(), reply.content.model.as_mut()];
+        // The model that was asked for is no secret, also where a header says it.
+        let target = self.recorder.payload.target.as_ref();
+        let asked = target.map(|target| target.model.as_str());
+        let model = reply.content.model.as_mut();
+        let names = [
+            reply.soft_box.as_mut(),
+            model.filter(|model| Some(model.as_str()) != asked),
+        ];
         self.secrets
             .hide_in(names.into_iter().flatten().chain(error));
         request

@@ -73,9 +73,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     let is_exact = arrivals.is_open_loop() || traffic.asked().is_some();
     let bodies = bodies(args, &data, model, requests, is_exact)?;
     if is_exact {
-        let limits = bodies.measured.iter().filter_map(|request| request.limit);
-        let tokens = limits.map(u64::from).sum();
-        budget::check(requests, tokens, !args.no_stream)?;
+        budget::check(requests, bodies.tokens, !args.no_stream)?;
     }
     let is_unchecked = args.insecure && args.url().starts_with("https");
     let repeated = data

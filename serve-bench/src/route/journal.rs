@@ -115,7 +115,10 @@ impl Journal {
         let Some(mut file) = self.file.as_ref() else {
             return;
         };
-        let line = serde_json::to_string(row).unwrap_or_default() + "\n";
+        // A line that was cut off ends here; empty lines are passed over.
+        let end = if self.is_whole() { "" } else { "\n" };
+        let row = serde_json::to_string(row).unwrap_or_default();
+        let line = format!("{end}{row}\n");
         if let Err(error) = file.write_all(line.as_bytes())
             && !self.is_broken.swap(true, Relaxed)
         {

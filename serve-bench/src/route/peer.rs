@@ -292,6 +292,7 @@ impl Exchange {
             .map_err(|_| Failure::Broke)?;
         self.finished();
         head.headers = kept(&head.headers, None);
+        head.version = hyper::Version::HTTP_11;
         Ok(Response::from_parts(head, body.to_bytes()))
     }
 }

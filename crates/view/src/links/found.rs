@@ -21,6 +21,9 @@ pub(super) const BETWEEN: [&str; 4] = [
     "d2d_staged_ce",
 ];
 
+/// Copies of so many bytes reach what a link can; smaller ones are held up by their start.
+const LARGE: u64 = 16 << 20;
+
 /// By how much a sound machine may stay below the published ones. Our choice: it is near what `accept` warns of.
 const MARGIN: f64 = 0.05;
 
@@ -30,6 +33,8 @@ pub(super) struct Lowest {
     pub(super) gb_per_s: f64,
     /// Of the link's limit.
     pub(super) fraction: Option<f64>,
+    /// The size of the copies, bytes.
+    bytes: u64,
     /// What such links usually reach.
     usual: Option<Usual>,
 }
@@ -44,7 +49,8 @@ impl Lowest {
     /// What links of this kind reach, where this one misses it by more than machines differ: `(94, 99)`, in percent.
     pub(super) fn usually(&self) -> Option<(f64, f64)> {
         let ((low, high), fraction) = (self.usual?.range, self.fraction?);
-        (fraction < low - MARGIN).then_some((low * 100.0, high * 100.0))
+        let is_below = fraction < low - MARGIN && self.bytes >= LARGE;
+        is_below.then_some((low * 100.0, high * 100.0))
     }
 }
 
@@ -68,6 +74,7 @@ fn rate(links: &Links, point: &Point, over: Over, device: usize) -> Option<Lowes
     Some(Lowest {
         gb_per_s: number(point, "bandwidth")?.value,
         fraction: link.fraction.get("bandwidth").copied(),
+        bytes: point.bytes,
         usual: usual::of(over, reading),
     })
 }

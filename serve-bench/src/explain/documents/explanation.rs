@@ -1,8 +1,8 @@
 //! An explanation as a document: what is lost, whether that is normal, why, what now.
 
 use ::explain::{
-    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, Outcome,
-    PeerState, StepFrom, WhatIf,
+    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, NoSubstitute,
+    Outcome, PeerState, StepFrom, WhatIf,
 };
 use record::unit::ByteCount;
 use view::{Block, Document, Section, Tone};
@@ -13,7 +13,6 @@ use super::bars::{
 };
 use super::finding::{grouped, refused};
 use super::slope;
-use super::told::told;
 
 /// The document of an explanation.
 pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
@@ -181,19 +180,21 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
             let left = range(&unexplained, digits);
             format!("Not all explained: {left} ms have no known cause.")
         }
-        true if attribution.is_measured() => "Normal: the parts add up to the step.".to_owned(),
-        true => "Normal by published times, grade D: the parts add up.".to_owned(),
-    };
-    Some(match inputs.peer_state() {
-        PeerState::Denied | PeerState::Staged => {
-            let who = match inputs.known.mig {
-                true => "MIG instances",
-                false => "These GPUs",
-            };
-            format!("{verdict} {who} have no peer access: all-reduce goes through host memory.")
+        true if attribution.is_measured() => {
+            "Normal: the parts add up within their intervals.".to_owned()
         }
-        PeerState::Direct | PeerState::Unprobed => verdict,
-    })
+        true => "Normal by published times, grade D: the parts add up within their intervals."
+            .to_owned(),
+    };
+    let why = match (inputs.peer_state(), inputs.known.mig) {
+        (PeerState::Staged, _) => "Peer copies are staged",
+        (PeerState::Denied, true) => "MIG instances have no peer access",
+        (PeerState::Denied, false) => "These GPUs have no peer access",
+        (PeerState::Direct | PeerState::Unprobed, _) => return Some(verdict),
+    };
+    Some(format!(
+        "{verdict} {why}: all-reduce goes through host memory."
+    ))
 }
 
 fn speed_ups(of: &Attribution) -> Block {
@@ -234,7 +235,7 @@ fn shard(half: &HalfModel, tp: u32) -> Option<Section> {
 fn asked(of: &WhatIf) -> String {
     let predicted = match &of.answer {
         Ok(predicted) => predicted,
-        Err(reason) => return format!("With {}: no answer, {}.", of.asked, told(reason)),
+        Err(reason) => return format!("With {}: {}.", of.asked, substitute(*reason)),
     };
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
@@ -246,7 +247,17 @@ fn asked(of: &WhatIf) -> String {
         None => String::new(),
     };
     format!(
-        "With {}: a decode step of {step} ms, {factor} that of TP1{bound}{simulated}.",
+        "With {}: a decode step of {step} ms, {factor} TP1 while decoding{bound}{simulated}.",
         of.asked
     )
+}
+
+fn substitute(why: NoSubstitute) -> &'static str {
+    match why {
+        NoSubstitute::CommunicationUnknown => "communication today is unknown",
+        NoSubstitute::NoCurve => "no curve of so many GPUs: give curve=FILE",
+        NoSubstitute::CurveTooFar => "that curve ends too far from the model's sizes",
+        NoSubstitute::LinkUnknown => "today's link is unknown: give link=OLD:NEW",
+        NoSubstitute::Same => "these GPUs have it already",
+    }
 }

@@ -102,6 +102,22 @@ fn run(finding: &Finding) -> Option<String> {
 
 /// The line of a finding's code, without the run that it is of, and behind it the numbers and names that it has.
 fn words(finding: &Finding) -> String {
+    match finding {
+        Finding::SizeMissing {
+            tp, runs_of_one: 0, ..
+        } if *tp > 1 => {
+            return format!(
+                "A result of one GPU is missing: serve TP1, too, or another size than TP{tp}."
+            );
+        }
+        Finding::EngineDiffers {
+            used,
+            served,
+            has_rules: true,
+            ..
+        } => return format!("Rules of {used}, files of {served}: give --engine {served}."),
+        _ => {}
+    }
     let (code, mut fields) = fields(finding);
     fields.remove("run");
     let mut line = codes::line(&code).trim_end_matches('.').to_owned();

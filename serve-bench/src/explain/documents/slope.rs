@@ -1,6 +1,6 @@
 //! A slope test as a document: whether the step follows the link.
 
-use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict};
+use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
 
@@ -39,6 +39,12 @@ pub(crate) fn slope(of: &Slope) -> Document {
 
 fn next(of: &Slope) -> Option<&'static str> {
     match &of.passes {
+        SlopeVerdict::Undecided {
+            why: Undecided::NothingPlanned,
+        } => None,
+        SlopeVerdict::Undecided {
+            why: Undecided::OffTheLine { .. },
+        } => Some("Run that arm again, or leave it out."),
         SlopeVerdict::Undecided { .. } => {
             Some("Run more launches, and two arms or more that change the link, and only that.")
         }
@@ -78,7 +84,21 @@ pub(super) fn sentence(of: &Slope) -> String {
         SlopeVerdict::AbovePlan => {
             format!("The step follows more than planned{found}: a confounder, or skew.")
         }
-        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", told(why)),
+        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
+    }
+}
+
+fn undecided(why: &Undecided) -> String {
+    match why {
+        Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
+        Undecided::Rough { half_width } => {
+            format!("the slope is known to {:.0}% only", half_width * 100.0)
+        }
+        Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),
+        Undecided::FewArms { usable, of } if *usable < 2 => {
+            format!("{usable} of {of} arms have enough launches")
+        }
+        Undecided::FewArms { .. } => "all arms have the same collective time".to_owned(),
     }
 }
 

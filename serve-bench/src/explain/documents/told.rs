@@ -63,7 +63,6 @@ fn shown(name: &str, value: &Value) -> Option<String> {
             let (code, fields) = apart(value.clone());
             Some(beside(&code, &fields))
         }
-        Value::Bool(is) => is.then(|| "yes".to_owned()),
-        Value::Null => None,
+        Value::Bool(_) | Value::Null => None,
     }
 }
