@@ -13,6 +13,7 @@ pub(crate) fn prediction(of: &Prediction) -> Document {
     let title = format!("{} on {gpu}, {} in flight: predicted", of.model, of.batch);
     let mut document = frame(title, of.simulated.clone(), "tplens predict");
     document.answer = of.sizes.iter().map(|size| sentence(of, size)).collect();
+    document.answer.extend(best(of));
     let left_out = of.not_predicted.iter();
     document
         .answer
@@ -47,6 +48,23 @@ fn sentence(of: &Prediction, size: &Predicted) -> String {
         size.tp,
         range(&size.serving.tpot, 1)
     )
+}
+
+/// The size with the most tokens/s, and those that its interval does not tell it from.
+fn best(of: &Prediction) -> Option<String> {
+    let rate = |size: &Predicted| size.serving.tokens_per_s;
+    let others = of.sizes.iter();
+    let best = others.max_by(|a, b| rate(a).mid.total_cmp(&rate(b).mid))?;
+    let others = of.sizes.iter().filter(|size| size.tp != best.tp);
+    let near = others
+        .clone()
+        .filter(|size| rate(size).high > rate(best).low);
+    let near: Vec<String> = near.map(|size| format!("TP{}", size.tp)).collect();
+    let tied = match near.is_empty() {
+        true => String::new(),
+        false => format!("; the intervals do not tell it from {}", near.join(", ")),
+    };
+    (others.count() > 0).then(|| format!("Most tokens/s: TP{}{tied}.", best.tp))
 }
 
 fn sizes(of: &Prediction) -> Block {
