@@ -80,6 +80,7 @@ fn collectives_have_a_row_for_each_step() {
 
     SIMULATED on rtxpro6000-mig: not a measurement of this machine.
     Collectives not normal: NCCL 2.29.2 between 2 ranks.
+    All-reduces of a step take 7.60 ms at batch 16.
     All-reduce: 95.0 us a call at 256 KiB.
     x Wrong data in all-reduce of 16 KiB, graph: element 0 is 1, the sum is 2. [wrong-data]
     "#);
