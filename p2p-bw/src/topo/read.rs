@@ -141,7 +141,13 @@ fn nvlinks(
         return BTreeMap::new();
     }
     let asked = may_run.then(|| inventory::nvlinks(Built::Cuda, NVML, &Interrupt::none()));
-    let told = asked.and_then(Result::ok).unwrap_or_default();
+    let told = match asked {
+        Some(Err(Stop::Internal(error))) => {
+            open.push(format!("NVML could not be asked for NVLinks: {error:#}"));
+            return BTreeMap::new();
+        }
+        asked => asked.and_then(Result::ok).unwrap_or_default(),
+    };
     if told.is_empty() {
         let text = "NVLink is in no file of sysfs, and NVML does not tell: where `nvidia-smi topo -m` shows NV#, give its output to --from";
         open.push(text.to_owned());
