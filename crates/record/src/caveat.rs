@@ -99,11 +99,6 @@ pub enum Caveat {
         /// Fraction of the payload ceiling.
         fraction: f64,
     },
-    /// A peer path whose verdict rests on thin evidence.
-    PeerSignature {
-        /// What was seen.
-        seen: String,
-    },
     /// Kernels reach a peer's memory far slower than copies do.
     KernelsStaged {
         /// Which access.

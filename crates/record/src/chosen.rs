@@ -62,11 +62,6 @@ pub enum TransportReason {
         /// Whether the library is simulated and goes directly all the same.
         simulated: bool,
     },
-    /// Ports on the way send requests up to the root complex.
-    AcsRedirects {
-        /// The pair.
-        pair: String,
-    },
     /// No rule that is known forbids direct access.
     Unexplained,
 }

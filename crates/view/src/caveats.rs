@@ -98,7 +98,6 @@ fn words(caveat: &Caveat) -> String {
             "{:.0}% of the limit: the link was misread, or a cache answered.",
             fraction * 100.0
         ),
-        Caveat::PeerSignature { seen } => seen.clone(),
         Caveat::KernelsStaged {
             access,
             pairs,

@@ -220,9 +220,6 @@ pub(super) fn of_transport(collectives: &Collectives) -> Vec<Item> {
                     pairs.len()
                 ),
             },
-            TransportReason::AcsRedirects { pair } => {
-                format!("ACS sends requests of {pair} up to the root complex.")
-            }
             TransportReason::Unexplained => {
                 "No known rule forbids P2P: look at containers, IPC and the library's warnings."
                     .to_owned()
