@@ -62,16 +62,11 @@ fn a_described_box_gives_every_size_with_intervals_and_is_marked_as_simulated() 
     assert!(steps[0] > 3.1 && steps[0] < 12.0, "{steps:?}");
     assert!(steps[1] < steps[0], "{steps:?}");
     assert!(sizes[0]["serving"]["speed_up"].is_null());
-    let shown = predict(&[
-        "--box",
-        "h200x8",
-        "--model",
-        "llama-3.1-8b",
-        "--batch",
-        "16",
-    ]);
+    // Nobody says a batch.
+    let shown = predict(&["--box", "h200x8", "--model", "llama-3.1-8b"]);
     let shown = text(&shown.stdout);
     assert!(shown.contains("SIMULATED on h200x8"), "{shown}");
+    assert!(shown.contains("16 in flight"), "{shown}");
 }
 
 #[test]

@@ -34,6 +34,21 @@ fn a_rejected_machine_is_told_by_its_causes() {
 }
 
 #[test]
+fn a_warning_by_a_share_of_the_link_has_an_advice_of_its_own() {
+    let of = |verdict, ceiling| {
+        let limit = crate::report::Limit {
+            ceiling,
+            ..Default::default()
+        };
+        let came = Came::new(verdict, ReasonCode::BeyondLimit).by(Some(limit));
+        came.check("h2d_pinned", &["GPU0"], true).advice
+    };
+    let usual = of(Verdict::Fail, Some(57.0));
+    assert!(usual.is_some() && of(Verdict::Warn, None) == usual);
+    assert_ne!(of(Verdict::Warn, Some(57.0)), usual);
+}
+
+#[test]
 fn an_accepted_machine_fits_on_a_screen_and_a_page() {
     let good = report("n1", vec![bandwidth("h2d_pinned", "GPU0", 25.0)]);
     let document = verdict(&good);

@@ -39,7 +39,6 @@ pub(crate) fn document(report: &Report) -> Document {
         _ => causes(report),
     };
     let headline = headline(report, &causes);
-    let digest: String = report.profile.sha256.chars().take(12).collect();
     let ended = match &report.status {
         RunStatus::Complete => None,
         RunStatus::Interrupted { signal } => Some(format!("The run was interrupted by {signal}.")),
@@ -60,13 +59,14 @@ pub(crate) fn document(report: &Report) -> Document {
         next: next(report, &causes),
         sections: sections(report),
         made_by: format!(
-            "accept {} on {}, {}, level {}, {}; profile {} ({digest}); exit code {}",
+            "accept {} on {}, {}, level {}, {}; profile {} ({:.12}); exit code {}",
             report.version,
             report.node.called(),
             report.started,
             report.level,
             Quantity(report.took_s, "s"),
             report.profile.name,
+            report.profile.sha256,
             report.exit_code
         ),
     }
@@ -83,10 +83,8 @@ fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
     };
     let because = because.trim_end_matches('.');
     let (name, words) = (report.node.called(), report.verdict.words());
-    match words.split_once(',') {
-        Some((verdict, with)) => format!("{verdict} {name},{with}: {because}."),
-        None => format!("{words} {name}: {because}."),
-    }
+    let (verdict, with) = words.split_at(words.find(',').unwrap_or(words.len()));
+    format!("{verdict} {name}{with}: {because}.")
 }
 
 /// `2x AMD Radeon AI PRO R9700, profile r9700-x16, quick: 9 of 17 required checks passed, 6 warn, 2 failed.`
@@ -284,13 +282,11 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
     items
 }
 
-/// Findings of devices that have pages of their own.
-const FOUND: [&str; 3] = ["nvlink-inactive", "nvlink-errors", "fabric-manager"];
-
 /// The code that a page explains: that of the finding itself, else that of the verdict.
 fn code(check: &Check) -> &'static str {
     let found = check.evidence.first().map(Evidence::what);
-    let known = FOUND.into_iter().find(|code| found == Some(code));
+    let mut pages = view::codes::all().map(|(code, _)| code);
+    let known = pages.find(|code| found == Some(code));
     known.unwrap_or(check.reason.code.code())
 }
 
@@ -315,8 +311,8 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     }
     let Some(Cause { first, .. }) = causes.first() else {
         if matches!(report.status, RunStatus::Failed { .. }) {
-            let (what, on) = ("What this machine shows:", report.simulated());
-            next.push(Next::on(what, "tplens doctor", on));
+            let what = "What this machine shows:";
+            next.push(Next::on(what, "tplens doctor", report.simulated()));
         } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
             let text = "Compare a later run with this one:";
             next.push(Next::by(text, "tplens accept run --baseline RUN ..."));

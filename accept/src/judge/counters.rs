@@ -157,10 +157,10 @@ pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
     });
     let before = &findings.kernel_log_before;
     let before = (!before.is_empty()).then(|| of_lines(before, true));
-    let all = [("box", during), ("before the run", before)];
-    let check =
-        |(about, came): (&str, Option<Came>)| Some(judging.check(KERNEL_LOG, &[about], came?));
-    all.into_iter().filter_map(check).collect()
+    let check = |about: &str, came: Came| judging.check(KERNEL_LOG, &[about], came);
+    let during = during.map(|came| check("box", came));
+    let before = before.map(|came| check("before the run", came));
+    during.into_iter().chain(before).collect()
 }
 
 fn of_lines(lines: &[String], is_before: bool) -> Came {
@@ -177,7 +177,10 @@ fn of_lines(lines: &[String], is_before: bool) -> Came {
     // Faults first, then the latest.
     events.reverse();
     events.sort_by_key(|(verdict, ..)| *verdict != Verdict::Fail);
-    let of = |count: usize| format!("{count} of {} lines", lines.len());
+    let of = |count: usize| match lines.len() {
+        0 => "nothing to read".to_owned(),
+        all => format!("{count} of {all} lines"),
+    };
     let count = Seen::of("lines of faults", of(events.len()), SOURCE).expecting(of(0));
     let shown = events.iter().take(SHOWN);
     let shown = shown.map(|(_, means, line)| Seen::of(means, line, SOURCE).quoted());

@@ -34,11 +34,9 @@ pub(crate) struct Check {
 impl Check {
     /// Whether it came to no result, and should have.
     pub(crate) fn is_open(&self) -> bool {
-        match self.verdict {
-            Verdict::Inconclusive => true,
-            Verdict::Skip => self.reason.code != ReasonCode::NotApplicable,
-            Verdict::Pass | Verdict::Warn | Verdict::Fail => false,
-        }
+        let is_skipped = self.verdict == Verdict::Skip;
+        let applies = self.reason.code != ReasonCode::NotApplicable;
+        self.verdict == Verdict::Inconclusive || is_skipped && applies
     }
 }
 
@@ -266,10 +264,11 @@ impl Came {
             }
             verdict => (verdict, self.code),
         };
-        // What to do: by the check where its figure is bad, else by the code's page.
-        let advice = match verdict {
-            Verdict::Pass | Verdict::Skip => None,
-            Verdict::Fail | Verdict::Warn if !code.is_fault() => {
+        let share = self.limit.as_ref().and_then(|limit| limit.ceiling);
+        // What to do: by the check where its figure is bad, else by the code's page. From which share of a link on it warns is assumed.
+        let advice = match (verdict, share) {
+            (Verdict::Pass | Verdict::Skip, _) => None,
+            (Verdict::Fail, _) | (Verdict::Warn, None) if !code.is_fault() => {
                 checks::kind(kind).map(|kind| kind.advice.to_owned())
             }
             _ => view::codes::todo(code.code()),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::exit;
+use record::{Payload, exit};
 use runner::Interrupt;
 use runner::run::{Progress, Run};
 use serde::Serialize;
@@ -66,22 +66,30 @@ pub fn say_progress(progress: &Progress<'_>, say: &dyn Fn(&str)) {
         }
         Progress::Ended {
             step,
-            took,
-            code: exit::DONE,
-            ..
-        } => format!("{step}: done in {:.1} s", took.as_secs_f64()),
-        Progress::Ended {
-            step,
+            folder,
             took,
             code,
             last,
-        } => format!(
-            "{step}: done in {:.1} s, exit code {code}: {last}",
-            took.as_secs_f64()
-        ),
+        } => {
+            let code = match *code {
+                exit::DONE => String::new(),
+                code => format!(", exit code {code}"),
+            };
+            let last = (!code.is_empty()).then(|| (*last).to_owned());
+            let result = result(folder).or(last);
+            let result = result.map_or_else(String::new, |result| format!(": {result}"));
+            format!("{step}: done in {:.1} s{code}{result}", took.as_secs_f64())
+        }
         _ => return,
     };
     say(&line);
+}
+
+/// The sentence of a step's answer that has its figures; of collectives and loads the first says what was measured.
+fn result(folder: &Path) -> Option<String> {
+    let record = record::load(folder).ok()?;
+    let at = usize::from(!matches!(record.payload, Payload::Links(_)));
+    view::record(&record).answer.into_iter().nth(at)
 }
 
 /// A time as people say it.

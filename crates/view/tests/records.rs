@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use import::{collectives, serve};
+use record::caveat::Condition;
 use record::{Arrivals, CallMode, Payload, Record, RecordError, load};
 use view::csv;
 use view::export::{ExportError, VllmForm, vllm_file_name, vllm_json, vllm_text};
@@ -84,6 +85,24 @@ fn collectives_have_a_row_for_each_step() {
     All-reduce: 95.0 us a call at 256 KiB.
     x Wrong data in all-reduce of 16 KiB, graph: element 0 is 1, the sum is 2. [wrong-data]
     "#);
+}
+
+#[test]
+fn an_engine_s_kernel_that_was_not_timed_is_the_next_thing_to_time() {
+    let mut record = record("collectives.json");
+    let command = |record: &Record| view::record(record).next.first()?.command.clone();
+    assert_eq!(command(&record), None);
+    if let Payload::Collectives(collectives) = &mut record.payload {
+        collectives.caveats = vec![Condition::EngineKernelNotTimed.with("")];
+    }
+    let words = "tplens allreduce --model qwen2.5-72b --tp 2 --engine-python PATH";
+    assert_eq!(command(&record).as_deref(), Some(words));
+}
+
+#[test]
+fn codes_of_evidence_have_words() {
+    assert_ne!(view::evidence("measured-one"), "measured-one");
+    assert_eq!(view::evidence("gemm"), "gemm");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The findings of `doctor` as a document: what is wrong first, each with what to do.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use doctor::{Finding, Verdict, Version};
 use serde::Serialize;
-use view::{Block, Document, Item, Next, Section, Table, Tone, codes};
+use view::{Block, Document, Item, Next, Section, Table, Tone, codes, counted};
 
 /// The findings and where they come from, as they are printed.
 #[derive(Debug, Serialize)]
@@ -30,6 +31,9 @@ pub(super) struct Shown {
 /// Things to do that a screen lists.
 const MOST: usize = 4;
 
+/// Reasons for what could not be read that a screen lists.
+const MOST_REASONS: usize = 3;
+
 /// The command that reads links under load.
 const WATCH: &str = "tplens monitor";
 
@@ -38,18 +42,15 @@ const WATCH: &str = "tplens monitor";
 /// Commands to go on with are for the simulated machine that was asked for, if it was one.
 pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
-    let counts = &shown.counts;
-    let unread = match counts[&Verdict::Unknown] {
-        0 => String::new(),
-        count => format!("; {count} could not be read (-v)"),
-    };
-    let count = faults.len();
-    let things = format!("{count} thing{}", if count == 1 { "" } else { "s" });
-    let (tone, head) = match (counts[&Verdict::Bad], counts[&Verdict::Warn]) {
+    let is_bad = |group: &&Group<'_>| group.first.verdict == Verdict::Bad;
+    let bad = faults.iter().filter(is_bad).count();
+    let (tone, head) = match (bad, faults.len() - bad) {
         (0, 0) => (Tone::Good, "Nothing wrong found".to_owned()),
-        (0, _) => (Tone::Warning, format!("{things} to look at")),
-        _ => (Tone::Bad, format!("{things} wrong or to look at")),
+        (0, warn) => (Tone::Warning, format!("None wrong, {warn} to look at")),
+        (_, 0) => (Tone::Bad, format!("{bad} wrong")),
+        (_, warn) => (Tone::Bad, format!("{bad} wrong, {warn} to look at")),
     };
+    let ok = counted(shown.counts[&Verdict::Ok], "check");
     let none = if shown.gpus == 0 { "No GPU. " } else { "" };
     let mut next: Vec<Next> = Vec::new();
     for group in &faults {
@@ -63,6 +64,8 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
         next.extend(text.map(Next::plain));
     }
     next.truncate(MOST);
+    let mut findings: Vec<Item> = faults.iter().map(Group::item).collect();
+    findings.extend(unread(shown));
     let of = |verdict| vec![Block::Table(table(&groups(shown, &[verdict])))];
     let mut sections = vec![
         Section::detail("Could not be read", of(Verdict::Unknown)),
@@ -83,15 +86,37 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
             .simulated
             .then(|| shown.source.replace("simulated machine ", "")),
         tone,
-        answer: vec![format!(
-            "{none}{head}: {} ok{unread}.",
-            counts[&Verdict::Ok]
-        )],
-        findings: faults.iter().map(Group::item).collect(),
+        answer: vec![format!("{none}{head}; {ok} ok.")],
+        findings,
         next,
         sections,
         ..Document::default()
     }
+}
+
+/// What could not be read and why, the most frequent reasons alone, without their files and details.
+fn unread(shown: &Shown) -> Option<Item> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let unknown = |finding: &&Finding| finding.verdict == Verdict::Unknown;
+    for finding in shown.findings.iter().filter(unknown) {
+        let whole = finding.evidence.to_string();
+        let (file, why) = whole.split_once(": ").unwrap_or(("", &whole));
+        let why = if file.starts_with('/') { why } else { &whole };
+        let (why, _) = why.split_once("; ").unwrap_or((why, ""));
+        let (why, _) = why.split_once(": ").unwrap_or((why, ""));
+        let rules = reasons.entry(why.to_owned()).or_default();
+        rules.push(&finding.rule);
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, rules)| Reverse(rules.len()));
+    let line = |(why, rules): &(String, Vec<&str>)| match rules.len() - 1 {
+        0 => format!("{} ({why})", rules[0]),
+        more => format!("{} and {more} more ({why})", rules[0]),
+    };
+    let most: Vec<String> = reasons.iter().take(MOST_REASONS).map(line).collect();
+    let count = shown.counts[&Verdict::Unknown];
+    let text = || format!("{count} could not be read (-v): {}.", most.join("; "));
+    (count > 0).then(|| Item::plain(text()))
 }
 
 /// Findings of one rule with the same sight, and what they are of.
@@ -129,11 +154,8 @@ impl Group<'_> {
             _ => Tone::Warning,
         };
         let Finding { code, evidence, .. } = self.first;
-        let text = match *code == self.first.rule {
-            true => format!("{}: {evidence}.", self.subjects()),
-            false => format!("{} {evidence}: {}", self.subjects(), codes::line(code)),
-        };
-        let item = Item::of(tone, text);
+        let line = codes::line(code).trim_end_matches('.');
+        let item = Item::of(tone, format!("{}: {line} ({evidence}).", self.subjects()));
         match codes::all().find(|(known, _)| known == code) {
             Some((code, _)) => item.coded(code),
             None => item,
@@ -165,7 +187,7 @@ fn table(groups: &[Group<'_>]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use doctor::RULES;
+    use doctor::{Evidence, EvidenceList, RULES, Value};
 
     use super::*;
 
@@ -174,5 +196,59 @@ mod tests {
         for rule in RULES {
             assert!(codes::page(rule.id).is_some(), "{}", rule.id);
         }
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_one_line_by_its_reasons() {
+        let finding = |(rule, why): (&str, &str)| Finding {
+            rule: rule.to_owned(),
+            code: rule.to_owned(),
+            subject: "this machine".to_owned(),
+            verdict: Verdict::Unknown,
+            evidence: EvidenceList(vec![Evidence {
+                name: "detail".to_owned(),
+                value: Value::Text(why.to_owned()),
+            }]),
+        };
+        let findings = [
+            (
+                "cpu-boost",
+                "/sys/boost: it is not shown, or not to this user",
+            ),
+            (
+                "memlock",
+                "the machine is simulated; what is of this one is left out",
+            ),
+            (
+                "cpuset",
+                "the machine is simulated; what is of this one is left out",
+            ),
+        ];
+        let shown = Shown {
+            schema: 1,
+            source: "this machine".to_owned(),
+            simulated: false,
+            gpus: 0,
+            versions: Vec::new(),
+            counts: [
+                (Verdict::Bad, 0),
+                (Verdict::Warn, 0),
+                (Verdict::Unknown, 3),
+                (Verdict::Ok, 1),
+            ]
+            .into(),
+            findings: findings.map(finding).to_vec(),
+            not_applicable: Vec::new(),
+        };
+        let findings = document(&shown, None).findings;
+        let [Item { text, .. }] = findings.as_slice() else {
+            panic!("{findings:?}");
+        };
+        // Three, of which two for one reason; files stand behind -v.
+        assert!(text.starts_with("3 ") && !text.contains("/sys"), "{text}");
+        assert!(
+            text.find("memlock and 1 more") < text.find("cpu-boost"),
+            "{text}"
+        );
     }
 }

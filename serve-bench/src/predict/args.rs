@@ -20,7 +20,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) tp: Vec<u32>,
 
-    /// Sequences that decode at once; where it is not given, as many as the result of --tp1 had in flight.
+    /// Sequences that decode at once; where it is not given, as many as the result of --tp1 had in flight, else 16.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) batch: Option<u32>,
 

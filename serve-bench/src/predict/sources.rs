@@ -11,10 +11,13 @@ use crate::explain::Sources;
 /// Prompt and output tokens where nobody says.
 const LENGTHS: (f64, f64) = (1024.0, 256.0);
 
+/// Sequences that decode at once where nobody says.
+const BATCH: u32 = 16;
+
 /// Reads everything.
 ///
 /// # Errors
-/// A file, a name or a prior that cannot be used, or a batch that nobody gives; in words.
+/// A file, a name or a prior that cannot be used; in words.
 pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     let mut sizes = args.tp.clone();
     sizes.sort_unstable();
@@ -52,9 +55,8 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     let flight = runs().find_map(|run| run.concurrency_asked);
     // Of engines that are split each batch is looked at.
     let split = args.paper.split.map(|_| 1);
-    let batch = args.batch.or_else(|| flight.map(whole)).or(split).ok_or(
-        "how many sequences decode at once is not known: give --batch N, or a result with a concurrency (--tp1)",
-    )?;
+    let known = args.batch.or_else(|| flight.map(whole));
+    let batch = known.or(split).unwrap_or(BATCH);
     let each = |given: Option<u32>, all: fn(&ServeRun) -> Option<u64>, usual: f64| {
         let of = |run: &ServeRun| Some(per(all(run)?, run.completed)).filter(|of| of.is_finite());
         let known = given.map(f64::from).or_else(|| runs().find_map(of));

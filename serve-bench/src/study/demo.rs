@@ -43,6 +43,8 @@ const MODELS: [&str; 3] = ["qwen2.5-72b-fp8", "qwen3-14b", "llama-3.1-8b"];
 
 /// A load that was reported for a machine like the default one, with 32 requests of 64 tokens instead of 64 of 256.
 const LOAD: &str = "--concurrency 16 --requests 32 --input-tokens 89 --output-tokens 64 --ready-timeout 60 --budget 10";
+/// Whose messages are timed: the batch that is served and its neighbours, in the mode that stands for serving.
+const COLLECTIVES: (&str, &str) = ("8,16,32", "interleaved");
 const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
 
 /// The model of the two nodes, and one of the lengths of prompts that were reported for them.
@@ -69,8 +71,20 @@ pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     let mut study = planned(&args.box_name)?;
     study.subject.out.clone_from(&args.out);
     study.demo.prefix = Some("demo");
-    (asker.say)(&format!("{}: {}", args.box_name, study.subject.model));
+    let (steps, seconds) = steps(&study)?;
+    (asker.say)(&format!(
+        "{} with {}, simulated, no GPU is used. Steps: {steps}; then the answer. About {seconds:.0} s on two free cores, minutes on busy ones.",
+        args.box_name, study.subject.model
+    ));
     run(&study, asker)
+}
+
+/// The names of a study's steps, and about how many seconds they take together.
+fn steps(study: &StudyArgs) -> Result<(String, f64), Stop> {
+    let steps = study.steps()?;
+    let names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
+    let seconds = steps.iter().map(|step| step.seconds).sum();
+    Ok((names.join(", "), seconds))
 }
 
 /// The study of a machine.
@@ -139,6 +153,7 @@ fn sizes(named: &str) -> Result<StudyArgs, Stop> {
         study.demo.off_by_us = true;
     }
     study.demo.note = Some(NOTE.to_owned());
+    study.demo.collectives = Some(COLLECTIVES);
     Ok(study)
 }
 
@@ -153,7 +168,7 @@ fn list() -> Result<Document, Stop> {
             gpus.to_string(),
             study.subject.model.clone(),
             study.sizes(),
-            format!("{:.0}", study.seconds()?),
+            format!("{:.0}", steps(&study)?.1),
         ]);
     }
     Ok(Document {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
 use crate::explain::{self, CaseArgs, OfSize, Sources};
-use crate::planner::{Asker, Lost};
+use crate::planner::{Asker, Lost, words};
 use crate::split::study::{ApartArgs, ApartStudy};
 
 /// The settings of a study, in its folder.
@@ -55,17 +55,16 @@ impl StudyArgs {
         }
     }
 
-    /// Seconds that it takes, about: those of its steps, as its progress tells them.
+    /// Its steps.
     ///
     /// # Errors
-    /// As for its steps.
-    pub(super) fn seconds(&self) -> Result<f64, Stop> {
+    /// As for each.
+    pub(super) fn steps(&self) -> Result<Vec<Step>, Stop> {
         let nowhere = Path::new("");
-        let steps = match self.apart.prefill.is_empty() {
-            true => Study::new(self, nowhere)?.steps()?,
-            false => self.engines(nowhere).steps().map_err(Stop::Usage)?,
-        };
-        Ok(steps.iter().map(|step| step.seconds).sum())
+        match self.apart.prefill.is_empty() {
+            true => Study::new(self, nowhere)?.steps(),
+            false => self.engines(nowhere).steps().map_err(Stop::Usage),
+        }
     }
 
     /// The sizes, as the flag takes them.
@@ -84,7 +83,7 @@ pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     let prefix = args.demo.prefix.unwrap_or("study");
     asker.in_folder(subject.out.as_deref(), prefix, |folder| {
         if args.apart.prefill.is_empty() {
-            return Study::new(args, folder)?.run(&args.demo, asker);
+            return Study::new(args, folder)?.run(asker);
         }
         args.engines(folder).run(asker)
     })
@@ -97,6 +96,8 @@ pub(super) struct Extras {
     pub(super) prefix: Option<&'static str>,
     /// What the reader must know of how the results were made.
     pub(super) note: Option<String>,
+    /// Batches whose messages are timed, and how, where not all up to twice the one that is served in all modes.
+    pub(super) collectives: Option<(&'static str, &'static str)>,
     /// Whether it switched the engine's own all-reduce off, because no simulated machine can time it.
     pub(super) off_by_us: bool,
 }
@@ -105,6 +106,7 @@ pub(super) struct Extras {
 struct Study<'a> {
     subject: Subject<'a>,
     sizes: &'a [u32],
+    extras: &'a Extras,
     folder: &'a Path,
 }
 
@@ -123,6 +125,7 @@ impl<'a> Study<'a> {
         Ok(Self {
             subject: Subject::new(&args.subject, sizes)?,
             sizes,
+            extras: &args.demo,
             folder,
         })
     }
@@ -131,7 +134,7 @@ impl<'a> Study<'a> {
     ///
     /// # Errors
     /// What ended it.
-    fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
+    fn run(&self, asker: &Asker<'_>) -> Result<u8, Stop> {
         let steps = self.steps()?;
         check_servers(&steps, self.folder)?;
         let needs = |step: &Step| step.needs.is_some() && step.done(self.folder).is_none();
@@ -140,7 +143,7 @@ impl<'a> Study<'a> {
         }
         let settings = self.subject.args.settings(json!({"tp": self.sizes}));
         let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
-        let mut notes: Vec<String> = extras.note.iter().cloned().collect();
+        let mut notes: Vec<String> = self.extras.note.iter().cloned().collect();
         notes.iter().for_each(|note| (asker.say)(note));
         let (mut codes, mut done) = (Vec::new(), Vec::new());
         for (step, end) in steps.iter().zip(asker.tried(&mut run, &steps)?) {
@@ -179,7 +182,7 @@ impl<'a> Study<'a> {
                     },
                     note: (!notes.is_empty()).then(|| notes.join(" ")),
                     sim: self.subject.args.sim.clone(),
-                    off_by_us: extras.off_by_us,
+                    off_by_us: self.extras.off_by_us,
                     serving: own
                         .map(|tp| (Some(tp), self.folder.join(of("serve", tp))))
                         .collect(),
@@ -212,8 +215,14 @@ impl<'a> Study<'a> {
         let mut steps = vec![subject.measured(LINKS.to_owned(), "p2p", arguments, seconds)];
         for tp in self.sizes.iter().copied().filter(|tp| *tp > 1) {
             let devices = (subject.devices(tp)?, tp);
-            let batches = batches(load.concurrency);
-            steps.push(subject.collectives(of("allreduce", tp), devices, batches, BUDGET_S));
+            let (batches, modes) = match self.extras.collectives {
+                Some((batches, modes)) => (batches.to_owned(), Some(modes)),
+                None => (batches(load.concurrency), None),
+            };
+            let mut step = subject.collectives(of("allreduce", tp), devices, batches, BUDGET_S);
+            let modes = words(modes.map(|modes| ("--modes", modes.to_owned())));
+            step.arguments.extend(modes);
+            steps.push(step);
         }
         for tp in self.sizes.iter().copied() {
             let server = (format!("server tp{tp}"), subject.command.for_size(tp));

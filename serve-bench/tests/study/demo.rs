@@ -26,6 +26,24 @@ fn the_list_has_every_shipped_box_with_its_sizes_and_times() {
 }
 
 #[test]
+fn a_demonstration_names_its_steps_before_anything_else() {
+    let scratch = Scratch::new();
+    let taken = scratch.write("taken", "");
+    let ran = scratch.line("demo --box l40x4 --out", &[&taken]);
+    ran.expect(2);
+    let first = ran.stderr.lines().next().unwrap();
+    for step in [
+        "links",
+        "allreduce-tp2",
+        "allreduce-tp4",
+        "serve-tp1",
+        "serve-tp4",
+    ] {
+        assert!(first.contains(step), "no {step} in {first}");
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_is_told_before_anything_is_measured() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -63,6 +81,15 @@ fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log() {
         assert!(engine.contains("eager"), "{engine}");
         assert!(scratch.join(&format!("study/{name}.html")).exists());
     }
+    // A line for each step with what it measured.
+    let ended = first.stderr.lines();
+    let ended: Vec<&str> = ended.filter(|line| line.contains(": done in ")).collect();
+    assert_eq!(ended.len(), 6, "{}", first.stderr);
+    assert!(
+        ended[0].contains("GB/s") && ended[1].contains("ms at batch 1,"),
+        "{ended:?}"
+    );
+    assert!(ended[3].contains("TPOT"), "{ended:?}");
     let between = scratch.json("study/explanation-tp2-tp4.json");
     assert_eq!(between["tp"], 4, "{between}");
     let page = std::fs::read_to_string(scratch.join("study/report.html")).unwrap();

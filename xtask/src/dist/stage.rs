@@ -63,10 +63,11 @@ pub(super) fn files(root: &Path, target: &str) -> Result<()> {
     write(&root.join("MANIFEST.json"), &format!("{manifest:#}\n"))
 }
 
-/// Words of a page that can be paths of files.
+/// Words of a page that can be paths of files, those of links from `docs` by their paths from the root.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
     text.split(move |letter| !is_of_path(letter))
+        .map(|word| word.trim_start_matches("../"))
         .filter(|word| {
             let end = Path::new(word).extension().and_then(|end| end.to_str());
             word.contains('/') && end.is_some_and(|end| NAMED.contains(&end))
@@ -97,4 +98,16 @@ pub(super) fn sums(root: &Path) -> Result<()> {
         }
     }
     write(&root.join("SHA256SUMS"), &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_names_files_by_their_paths_or_by_links_to_them() {
+        let text = "`golden/inputs/a.json`, [b](../serve-bench/data/b.csv), [c](c.md), src/d.rs";
+        let files: Vec<&str> = named(text).collect();
+        assert_eq!(files, ["golden/inputs/a.json", "serve-bench/data/b.csv"]);
+    }
 }

@@ -159,6 +159,10 @@ fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
     let checks = judged("l40x4", &findings);
     assert_eq!(one(&checks, "kernel_log box").reason.code, R::Unreadable);
     assert_eq!(verdict(&checks), BoxVerdict::AcceptedWithWarnings);
+    // Of no lines there is no count.
+    findings.kernel_log = Some(Ok(vec![]));
+    let read = one(&judged("l40x4", &findings), "kernel_log box").evidence[0].to_string();
+    assert!(!read.contains('0'), "{read}");
 }
 
 #[test]

@@ -218,6 +218,7 @@ impl<'a> Run<'a> {
         std::fs::remove_file(&open).map_err(at_mark("cannot remove"))?;
         (self.tell)(&Progress::Ended {
             step: &step.name,
+            folder,
             took: begun.elapsed(),
             code,
             last: &last,

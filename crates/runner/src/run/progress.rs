@@ -63,6 +63,8 @@ pub enum Progress<'a> {
     Ended {
         /// The step.
         step: &'a str,
+        /// Its folder, which holds its result.
+        folder: &'a Path,
         /// How long it took.
         took: Duration,
         /// Its program's exit code.

@@ -6,6 +6,7 @@ mod steps;
 mod surroundings;
 
 use record::calls::{self, Row};
+use record::caveat::{Caveat, Condition};
 use record::{CollectiveOutcome, Collectives, Record, Status};
 
 use crate::document::{Block, Document, Next, Section, Tone};
@@ -120,7 +121,16 @@ fn next(
 ) -> Vec<Next> {
     let simulated = record.soft_box();
     let ranks = collectives.devices.len();
-    match (transport, found::variable(collectives)) {
+    let is_own = |caveat: &Caveat| caveat.code() == Condition::EngineKernelNotTimed.code();
+    let own = collectives.steps.first();
+    let own = own.filter(|_| collectives.caveats.iter().any(is_own));
+    let own = own.map(|step| {
+        let (model, tp) = (&step.model, step.tp);
+        let command = format!("tplens allreduce --model {model} --tp {tp} --engine-python PATH");
+        let what = "Where the GPUs are, time the engine's own kernel with the Python that runs it:";
+        Next::by(what, command)
+    });
+    let next = match (transport, found::variable(collectives)) {
         (found::Transport::Host(_), Some(variable)) => {
             let again = format!("{variable} tplens allreduce");
             vec![Next::by(
@@ -147,5 +157,6 @@ fn next(
             vec![Next::by(what, command)]
         }
         _ => Vec::new(),
-    }
+    };
+    own.into_iter().chain(next).collect()
 }

@@ -46,7 +46,9 @@ pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>]) -> Option<Sec
         _ => "of calls in a row, without work between them",
     };
     let upper = match is_upper {
-        true => "; upper figure where the engine uses its own kernel",
+        true => {
+            ". Where the engine reduces with its own kernel, the library's time stands in, which is longer as a rule"
+        }
         false => "",
     };
     let more = match table.rows.len().saturating_sub(MOST) {

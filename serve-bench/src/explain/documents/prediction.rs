@@ -19,8 +19,8 @@ pub(crate) fn prediction(of: &Prediction) -> Document {
         .answer
         .extend(left_out.map(|why| format!("{why}.")));
     document.answer.push(format!(
-        "Predicted, not measured, for {:.0} tokens in and {:.0} out a request.",
-        of.input_tokens, of.output_tokens
+        "Predicted, not measured, for {} in flight, {:.0} tokens in and {:.0} out a request.",
+        of.batch, of.input_tokens, of.output_tokens
     ));
     let (findings, notes) = grouped(&of.caveats);
     document.findings = findings;

@@ -3,6 +3,7 @@
 use record::unit::ByteCount;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use view::evidence;
 
 /// A fact as JSON has it, its code apart from the numbers and names that it holds.
 pub(super) fn fields(of: &impl Serialize) -> (String, Map<String, Value>) {
@@ -23,10 +24,10 @@ fn apart(value: Value) -> (String, Map<String, Value>) {
     (code.unwrap_or_default().replace('_', "-"), fields)
 }
 
-/// `log (engine vLLM 0.13.0, tp 2)`.
+/// In words, as far as there are some: `log (engine vLLM 0.13.0, tp 2)`.
 pub(super) fn told(of: &impl Serialize) -> String {
     let (code, fields) = fields(of);
-    beside(&code, &fields)
+    beside(evidence(&code), &fields)
 }
 
 /// A line with numbers and names behind it.
@@ -37,7 +38,8 @@ pub(super) fn beside(line: &str, fields: &Map<String, Value>) -> String {
             Some(what) => (what, " ms"),
             None => (name.as_str(), ""),
         };
-        Some(format!("{} {value}{unit}", what.replace('_', " ")))
+        let what = evidence(what).replace('_', " ");
+        Some(format!("{what} {value}{unit}").trim_start().to_owned())
     });
     let told: Vec<String> = told.collect();
     match told.is_empty() {
@@ -61,7 +63,7 @@ fn shown(name: &str, value: &Value) -> Option<String> {
         }),
         Value::Object(_) => {
             let (code, fields) = apart(value.clone());
-            Some(beside(&code, &fields))
+            Some(beside(evidence(&code), &fields))
         }
         Value::Bool(_) | Value::Null => None,
     }
