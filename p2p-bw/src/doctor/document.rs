@@ -30,13 +30,8 @@ pub(super) struct Shown {
 /// Things to do that a screen lists.
 const MOST: usize = 4;
 
-/// The command that reads links under load.
-const WATCH: &str = "tplens monitor";
-
 /// All findings; those that are ok as a count, and as a detail.
-///
-/// Commands to go on with are for the simulated machine that was asked for, if it was one.
-pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
+pub(super) fn document(shown: &Shown) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
     let counts = &shown.counts;
     let unread = match counts[&Verdict::Unknown] {
@@ -55,10 +50,6 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     for group in &faults {
         let code = &group.first.code;
         let text = codes::todo(code).map(|todo| format!("{code}: {todo}"));
-        let text = text.map(|text| match sim {
-            Some(name) => text.replace(WATCH, &format!("{WATCH} --sim {name}")),
-            None => text,
-        });
         let text = text.filter(|text| !next.iter().any(|known| known.text == *text));
         next.extend(text.map(Next::plain));
     }
@@ -68,10 +59,6 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
         Section::detail("Could not be read", of(Verdict::Unknown)),
         Section::detail("Ok", of(Verdict::Ok)),
     ];
-    if !shown.not_applicable.is_empty() {
-        let rules = Block::Paragraph(shown.not_applicable.join(", "));
-        sections.push(Section::detail("Nothing to look at", vec![rules]));
-    }
     let version = |one: &Version| format!("{} {} ({})", one.component, one.text, one.source);
     if !shown.versions.is_empty() {
         let versions = Block::list(shown.versions.iter().map(version));
