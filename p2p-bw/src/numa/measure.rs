@@ -139,10 +139,6 @@ impl Points for Session<'_> {
         (group, point.case.key.to_owned())
     }
 
-    fn refusal(&self, _: &Planned) -> Option<Outcome> {
-        None
-    }
-
     fn measured(
         &mut self,
         _: &Planned,

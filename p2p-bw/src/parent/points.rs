@@ -25,7 +25,9 @@ pub(crate) trait Points {
     fn words(&self, point: &Planned) -> (String, String);
 
     /// Why a point is not tried, whatever came before.
-    fn refusal(&self, point: &Planned) -> Option<Outcome>;
+    fn refusal(&self, _: &Planned) -> Option<Outcome> {
+        None
+    }
 
     /// Measures a point.
     ///
