@@ -12,7 +12,7 @@ use program::outputs::Outputs;
 use program::show::Show;
 use program::{Effort, Ended, Recorder, Stop, passing_folder, result_folder, say, sim};
 use record::unit::{ByteCount, parse_sizes};
-use record::{Growing, Header, LinkDevice};
+use record::{Failure, Growing, Header, LinkDevice};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use view::csv;
@@ -85,12 +85,12 @@ pub(crate) fn recorded<P: Growing>(
     let outputs = &running.outputs;
     outputs.check().map_err(Stop::Usage)?;
     let folder = result_folder(outputs.out.as_deref(), name);
-    let found = Begun::find(on, folder.clone(), running.deadline, interrupt);
+    let found = Begun::find(on, (folder.clone(), &[]), running.deadline, interrupt);
     let ended = found.and_then(|found| match found {
         Ok(begun) => run(&begun),
-        Err((machine, reason)) => {
-            let header = header(program, &machine, sim::box_name());
-            Ok(Recorder::<P>::begin(&folder, header)?.refuse(reason))
+        Err(none) => {
+            let header = header(program, &none.machine, sim::box_name());
+            Ok(Recorder::<P>::begin(&folder, header)?.refuse(none.reason))
         }
     });
     sim::forget();
@@ -111,6 +111,13 @@ pub(crate) struct Begun {
     folder: PathBuf,
 }
 
+/// A machine none of whose drivers answers, and why.
+pub(crate) struct Undriven {
+    pub(crate) sysfs: Sysfs,
+    pub(crate) machine: Machine,
+    pub(crate) reason: Failure,
+}
+
 impl Begun {
     /// The same for a command that keeps no record.
     ///
@@ -122,23 +129,32 @@ impl Begun {
         deadline: Duration,
         interrupt: &Interrupt,
     ) -> Result<Self, Stop> {
-        let found = Self::find(on, passing_folder(name), deadline, interrupt)?;
-        found.map_err(|(_, reason)| Stop::Refused(reason))
+        let found = Self::find(on, (passing_folder(name), &[]), deadline, interrupt)?;
+        found.map_err(|none| Stop::Refused(none.reason))
     }
 
-    /// Reads the machine, this one or the simulated one, whose files go into the folder, finds a driver and chooses devices; the inner
-    /// error says why no driver answers.
-    fn find(
+    /// Reads the machine, this one or the simulated one, whose files go into the folder and which has these libraries besides, finds a
+    /// driver and chooses devices.
+    ///
+    /// # Errors
+    /// What is asked for is not there.
+    pub(crate) fn find(
         on: &DeviceArgs,
-        folder: PathBuf,
+        (folder, libraries): (PathBuf, &[&str]),
         deadline: Duration,
         interrupt: &Interrupt,
-    ) -> Result<Result<Self, (Machine, record::Failure)>, Stop> {
+    ) -> Result<Result<Self, Undriven>, Stop> {
         played::refuse_host(on.sim.as_deref(), on.backend)?;
-        let sysfs = played::sysfs(on.sim.as_deref(), &folder, &[])?;
+        let sysfs = played::sysfs(on.sim.as_deref(), &folder, libraries)?;
         let machine = Machine::read(&sysfs).context("reading sysfs")?;
         let chosen = match choose(on.backend, &machine, deadline, interrupt) {
-            Err(Stop::Refused(reason)) => return Ok(Err((machine, reason))),
+            Err(Stop::Refused(reason)) => {
+                return Ok(Err(Undriven {
+                    sysfs,
+                    machine,
+                    reason,
+                }));
+            }
             chosen => chosen?,
         };
         played::expect_soft(on.sim.as_deref(), &chosen)?;

@@ -11,21 +11,17 @@ use inventory::{Found, caveats};
 use program::command_line::seconds;
 use program::show::Show;
 use program::{Break, Recorder, Stop, say};
-use record::caveat::{Caveat, Condition};
+use record::caveat::Condition;
 use record::unit::ByteCount;
-use record::{Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkUse, Links, LinksEvent, Outcome, Point};
+use record::{Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
 
 use crate::begun::{Begun, DeviceArgs, PROGRAM, RunningArgs, one_size, recorded};
-use crate::messages::{Finding, LoadRequest};
+use crate::messages::{Finding, LOAD_PIECE, LoadRequest};
 use crate::parent::{Measurer, exit_code};
 
 /// Memory that is host memory is not all loaded by default.
 const HOST_BYTES: u64 = 64 << 20;
-
-/// Bytes of a piece: of a GPU's memory, and of memory that is host memory.
-const PIECE: u64 = 256 << 20;
-const HOST_PIECE: u64 = 4 << 20;
 
 /// Between two looks at the devices, and between two words of progress: a soak of hours is seen to be alive.
 const LOOK: Duration = Duration::from_millis(50);
@@ -53,7 +49,7 @@ pub(crate) struct LoadArgs {
 /// One size, for clap; less is not loaded.
 fn at_least_a_mib(text: &str) -> Result<ByteCount, String> {
     let size = one_size(text)?;
-    (size.0 >= 1 << 20)
+    (size.0 >= LOAD_PIECE)
         .then_some(size)
         .ok_or_else(|| format!("`{text}` is below 1M, the least that is loaded"))
 }
@@ -92,8 +88,7 @@ fn load(
         args.duration.as_secs_f64()
     );
     for (position, end) in loaded(args, begun, interrupt).into_iter().enumerate() {
-        let request = request(args, begun, &begun.found[position]);
-        for point in points(position, &request, end?) {
+        for point in points(position, end?) {
             if let Outcome::Failed { reason } = &point.outcome {
                 say!("{}: {reason}", labels[position]);
             }
@@ -136,43 +131,38 @@ fn loaded(
 fn request(args: &LoadArgs, begun: &Begun, found: &Found) -> LoadRequest {
     let of_host = begun.is_host().then_some(HOST_BYTES);
     let by_default = of_host.or(begun.effort().load_bytes);
-    let bytes = args.memory.map(|size| size.0).or(by_default);
-    let piece = by_default.map_or(PIECE, |_| HOST_PIECE);
     LoadRequest {
         ordinal: found.ordinal,
-        bytes,
-        piece_bytes: piece.min(bytes.unwrap_or(piece)) & !15,
+        bytes: args.memory.map(|size| size.0).or(by_default),
         seconds: args.duration.as_secs_f64(),
     }
 }
 
 /// What memory and arithmetic of a device did.
-fn points(position: usize, request: &LoadRequest, found: Vec<Finding>) -> Vec<Point> {
-    let link = |_: &[_]| LinkUse {
-        basis: "within the device, over no link".to_owned(),
-        ..LinkUse::default()
-    };
-    let mut found: Vec<Finding> = found.into_iter().map(|one| one.judged(link)).collect();
+fn points(position: usize, mut found: Vec<Finding>) -> Vec<Point> {
     if let [one] = &found[..] {
         found.push(Finding::without_numbers(one.outcome.clone()));
     }
-    // A load needs no gate, and may vary.
-    let is_said = |caveat: &Caveat| matches!(caveat, Caveat::Condition { .. });
     let device = Endpoint::Device(position);
-    let point = |(case, finding): (&str, Finding)| Point {
-        case: case.to_owned(),
-        from: device,
-        to: device,
-        bytes: match (&finding.outcome, case) {
-            (_, LOAD_ARITHMETIC) => 0,
-            (Outcome::Measured { quantities, .. }, _) if !quantities.is_empty() => {
-                let pieces = quantities[0].quantity.timing.copies_per_sample;
-                u64::from(pieces) * request.piece_bytes
+    let point = |(case, mut finding): (&str, Finding)| {
+        let mut bytes = 0;
+        if let Outcome::Measured {
+            quantities, link, ..
+        } = &mut finding.outcome
+        {
+            "within the device, over no link".clone_into(&mut link.basis);
+            if let (LOAD_MEMORY, Some(first)) = (case, quantities.first()) {
+                bytes = u64::from(first.quantity.timing.copies_per_sample) * LOAD_PIECE;
             }
-            _ => request.bytes.unwrap_or_default(),
-        },
-        outcome: finding.outcome,
-        caveats: finding.caveats.into_iter().filter(is_said).collect(),
+        }
+        Point {
+            case: case.to_owned(),
+            from: device,
+            to: device,
+            bytes,
+            outcome: finding.outcome,
+            caveats: finding.caveats,
+        }
     };
     let cases = [LOAD_MEMORY, LOAD_ARITHMETIC].into_iter();
     cases.zip(found).map(point).collect()

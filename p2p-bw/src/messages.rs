@@ -31,14 +31,15 @@ pub(crate) enum Ask {
     Probe(usize, usize),
 }
 
+/// Memory is loaded in whole pieces of so many bytes.
+pub(crate) const LOAD_PIECE: u64 = 1 << 20;
+
 /// How a device is loaded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LoadRequest {
     pub(crate) ordinal: usize,
     /// Bytes of its memory; half of what is free where it is absent.
     pub(crate) bytes: Option<u64>,
-    /// Bytes of a piece, a multiple of 16.
-    pub(crate) piece_bytes: u64,
     pub(crate) seconds: f64,
 }
 

@@ -45,6 +45,7 @@ fn links_begin_with_their_matrix_and_end_with_what_is_wrong() {
       MIG1          —         —     —
 
     No P2P: host 50.0 GB/s (88% of limit).
+    MIG instances have no peer access: what they exchange goes through host memory.
     ! P2P MIG0->MIG1 is denied: access: no. [peer-not-direct]
     ! MIG0 is used by others (448 MiB). [device-busy]
     Next: Stop the other work and measure again.

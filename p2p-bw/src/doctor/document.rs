@@ -1,6 +1,5 @@
 //! The findings of `doctor` as a document: what is wrong first, each with what to do.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use doctor::{Finding, Verdict, Version};
@@ -31,16 +30,11 @@ pub(super) struct Shown {
 /// Things to do that a screen lists.
 const MOST: usize = 4;
 
-/// Reasons for what could not be read that a screen lists.
-const MOST_REASONS: usize = 3;
-
-/// The command that reads links under load.
-const WATCH: &str = "tplens monitor";
+/// Rules that could not be read that a screen lists.
+const MOST_UNREAD: usize = 4;
 
 /// All findings; those that are ok as a count, and as a detail.
-///
-/// Commands to go on with are for the simulated machine that was asked for, if it was one.
-pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
+pub(super) fn document(shown: &Shown) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
     let is_bad = |group: &&Group<'_>| group.first.verdict == Verdict::Bad;
     let bad = faults.iter().filter(is_bad).count();
@@ -56,10 +50,6 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     for group in &faults {
         let code = &group.first.code;
         let text = codes::todo(code).map(|todo| format!("{code}: {todo}"));
-        let text = text.map(|text| match sim {
-            Some(name) => text.replace(WATCH, &format!("{WATCH} --sim {name}")),
-            None => text,
-        });
         let text = text.filter(|text| !next.iter().any(|known| known.text == *text));
         next.extend(text.map(Next::plain));
     }
@@ -71,10 +61,6 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
         Section::detail("Could not be read", of(Verdict::Unknown)),
         Section::detail("Ok", of(Verdict::Ok)),
     ];
-    if !shown.not_applicable.is_empty() {
-        let rules = Block::Paragraph(shown.not_applicable.join(", "));
-        sections.push(Section::detail("Nothing to look at", vec![rules]));
-    }
     let version = |one: &Version| format!("{} {} ({})", one.component, one.text, one.source);
     if !shown.versions.is_empty() {
         let versions = Block::list(shown.versions.iter().map(version));
@@ -94,29 +80,18 @@ pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     }
 }
 
-/// What could not be read and why, the most frequent reasons alone, without their files and details.
+/// What could not be read, in one line; the table says why.
 fn unread(shown: &Shown) -> Option<Item> {
-    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let unknown = |finding: &&Finding| finding.verdict == Verdict::Unknown;
-    for finding in shown.findings.iter().filter(unknown) {
-        let whole = finding.evidence.to_string();
-        let (file, why) = whole.split_once(": ").unwrap_or(("", &whole));
-        let why = if file.starts_with('/') { why } else { &whole };
-        let (why, _) = why.split_once("; ").unwrap_or((why, ""));
-        let (why, _) = why.split_once(": ").unwrap_or((why, ""));
-        let rules = reasons.entry(why.to_owned()).or_default();
-        rules.push(&finding.rule);
-    }
-    let mut reasons: Vec<_> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, rules)| Reverse(rules.len()));
-    let line = |(why, rules): &(String, Vec<&str>)| match rules.len() - 1 {
-        0 => format!("{} ({why})", rules[0]),
-        more => format!("{} and {more} more ({why})", rules[0]),
-    };
-    let most: Vec<String> = reasons.iter().take(MOST_REASONS).map(line).collect();
+    let unread = groups(shown, &[Verdict::Unknown]);
+    let mut rules: Vec<&str> = unread.iter().map(|of| of.first.rule.as_str()).collect();
+    rules.dedup();
     let count = shown.counts[&Verdict::Unknown];
-    let text = || format!("{count} could not be read (-v): {}.", most.join("; "));
-    (count > 0).then(|| Item::plain(text()))
+    let more = rules.len().saturating_sub(MOST_UNREAD);
+    let more = (more > 0).then(|| format!(" and {more} more"));
+    rules.truncate(MOST_UNREAD);
+    let (rules, more) = (rules.join(", "), more.unwrap_or_default());
+    let text = format!("{count} could not be read (-v says why): {rules}{more}.");
+    (count > 0).then(|| Item::plain(text))
 }
 
 /// Findings of one rule with the same sight, and what they are of.
@@ -187,7 +162,7 @@ fn table(groups: &[Group<'_>]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use doctor::{Evidence, EvidenceList, RULES, Value};
+    use doctor::RULES;
 
     use super::*;
 
@@ -196,59 +171,5 @@ mod tests {
         for rule in RULES {
             assert!(codes::page(rule.id).is_some(), "{}", rule.id);
         }
-    }
-
-    #[test]
-    fn what_could_not_be_read_is_one_line_by_its_reasons() {
-        let finding = |(rule, why): (&str, &str)| Finding {
-            rule: rule.to_owned(),
-            code: rule.to_owned(),
-            subject: "this machine".to_owned(),
-            verdict: Verdict::Unknown,
-            evidence: EvidenceList(vec![Evidence {
-                name: "detail".to_owned(),
-                value: Value::Text(why.to_owned()),
-            }]),
-        };
-        let findings = [
-            (
-                "cpu-boost",
-                "/sys/boost: it is not shown, or not to this user",
-            ),
-            (
-                "memlock",
-                "the machine is simulated; what is of this one is left out",
-            ),
-            (
-                "cpuset",
-                "the machine is simulated; what is of this one is left out",
-            ),
-        ];
-        let shown = Shown {
-            schema: 1,
-            source: "this machine".to_owned(),
-            simulated: false,
-            gpus: 0,
-            versions: Vec::new(),
-            counts: [
-                (Verdict::Bad, 0),
-                (Verdict::Warn, 0),
-                (Verdict::Unknown, 3),
-                (Verdict::Ok, 1),
-            ]
-            .into(),
-            findings: findings.map(finding).to_vec(),
-            not_applicable: Vec::new(),
-        };
-        let findings = document(&shown, None).findings;
-        let [Item { text, .. }] = findings.as_slice() else {
-            panic!("{findings:?}");
-        };
-        // Three, of which two for one reason; files stand behind -v.
-        assert!(text.starts_with("3 ") && !text.contains("/sys"), "{text}");
-        assert!(
-            text.find("memlock and 1 more") < text.find("cpu-boost"),
-            "{text}"
-        );
     }
 }

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use doctor::{Device, Facts, Given, SharedMemory};
-use inventory::{BackendArg, Built, Chosen, choose, played};
+use inventory::{BackendArg, Built, Found};
 use program::command_line::seconds;
 use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, say, sim};
+use record::LinkDevice;
 use runner::Interrupt;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::software;
-use crate::begun::DeviceArgs;
+use crate::begun::{Begun, DeviceArgs};
 
 /// What to look at and how to show it.
 #[derive(Debug, Clone, Args)]
@@ -53,15 +53,25 @@ pub(super) fn gather(
         return Ok((source, facts, false));
     }
     let on = &args.on;
-    played::refuse_host(on.sim.as_deref(), on.backend)?;
-    let sysfs = tree(on.sim.as_deref())?;
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    let library = collectives(on.sim.as_deref())?;
+    let tree = (passing_folder("doctor"), &library[..]);
+    let (sysfs, machine, driver) = match Begun::find(on, tree, args.deadline, interrupt)? {
+        Ok(begun) if begun.is_host() => {
+            let reason = match on.backend == HOST {
+                true => "no driver is asked (--backend host)".to_owned(),
+                false => format!("no GPU driver answers: {}", begun.chosen.absent.join("; ")),
+            };
+            (begun.sysfs, begun.machine, Err(reason))
+        }
+        Ok(begun) => (begun.sysfs.clone(), begun.machine.clone(), Ok(begun)),
+        Err(none) => (none.sysfs, none.machine, Err(none.reason.detail)),
+    };
     let mut given = unasked(shown_by(&sysfs, &machine), "");
     let mut is_missing = false;
-    match asked(args, &machine, interrupt)? {
-        Ok(chosen) => {
-            driven(&mut given, args, (&chosen, &sysfs, &machine), interrupt)?;
-            chosen.said.iter().for_each(|line| say!("{line}"));
+    match driver {
+        Ok(begun) => {
+            driven(&mut given, &begun, args.deadline, interrupt)?;
+            begun.tell();
         }
         Err(reason) => {
             if let Some(gpus) = on.gpus.as_deref().filter(|gpus| gpus.trim() != "all") {
@@ -69,6 +79,8 @@ pub(super) fn gather(
                     "--gpus {gpus}: no driver answers that could number GPUs; leave --gpus out"
                 )));
             }
+            // A refusal of several lines as one.
+            let reason = reason.replace('\n', "; ");
             given.undriven = Some(reason.clone());
             given.unversioned = vec![reason.clone()];
             fabric(&mut given, args, interrupt)?;
@@ -101,50 +113,21 @@ pub(super) fn gather(
 /// The backend that asks no driver.
 const HOST: BackendArg = BackendArg::Named(Built::Host);
 
-/// The driver that answers, or why none does.
-fn asked(
-    args: &DoctorArgs,
-    machine: &Machine,
-    interrupt: &Interrupt,
-) -> Result<Result<Chosen, String>, Stop> {
-    // A refusal of several lines as one.
-    let one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-    if args.on.backend == HOST {
-        return Ok(Err("no driver is asked (--backend host)".to_owned()));
-    }
-    let chosen = match choose(args.on.backend, machine, args.deadline, interrupt) {
-        Err(Stop::Refused(reason)) => return Ok(Err(one_line(&reason))),
-        chosen => chosen?,
-    };
-    played::expect_soft(args.on.sim.as_deref(), &chosen)?;
-    Ok(match chosen.backend {
-        Built::Host => {
-            let absent = chosen.absent.join("; ");
-            Err(one_line(&format!("no GPU driver answers: {absent}")))
-        }
-        _ => Ok(chosen),
-    })
-}
-
 /// What a driver and its management library tell of the devices, and versions.
 fn driven(
     given: &mut Given,
-    args: &DoctorArgs,
-    (chosen, sysfs, machine): (&Chosen, &Sysfs, &Machine),
+    begun: &Begun,
+    deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
-    let (backend, inventory) = (chosen.backend, &chosen.inventory);
-    let found =
-        inventory::select(args.on.gpus.as_deref(), backend, inventory).map_err(Stop::Usage)?;
-    let unmanaged = inventory.unmanaged.as_deref();
+    let unmanaged = begun.chosen.inventory.unmanaged.as_deref();
     let untold = unmanaged.unwrap_or("the management library does not tell of this device");
-    let device = |found: &inventory::Found| {
-        let described = inventory::describe(found, backend, sysfs, machine);
+    let device = |(found, described): (&Found, &LinkDevice)| {
         // One of which the management library tells how it is used was found in its list, with its instances.
         let is_managed = unmanaged.is_none() || found.busy.is_some();
         let nvlinks = found.nvlinks.clone();
         Device {
-            label: described.label,
+            label: described.label.clone(),
             name: Some(record::control::replaced(&described.name)),
             address: described.address,
             mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
@@ -154,10 +137,11 @@ fn driven(
             repairs: found.repairs.clone().ok_or(untold).into(),
         }
     };
-    given.devices = found.iter().map(device).collect();
+    let devices = begun.found.iter().zip(&begun.devices);
+    given.devices = devices.map(device).collect();
     given.undriven = None;
     given.unversioned = Vec::new();
-    software::versions(given, chosen, args.deadline, interrupt)
+    software::versions(given, &begun.chosen, deadline, interrupt)
 }
 
 /// A driver that waits for the fabric of NVSwitches does not start, and the management library says why.
@@ -221,11 +205,10 @@ fn shared_memory() -> Fact<SharedMemory> {
         .into()
 }
 
-/// This machine's tree, or the box's, on which this program is then started again with its collective library.
-fn tree(asked: Option<&str>) -> Result<Sysfs, Stop> {
+/// The collective library of a simulated machine.
+fn collectives(asked: Option<&str>) -> Result<Vec<&'static str>, Stop> {
     let vendor = asked.map(sim::vendor).transpose()?;
     let plays = vendor.and_then(|vendor| Built::of_box(vendor.as_str()));
     let library = plays.and_then(Built::soft_collectives);
-    let library: Vec<&str> = library.into_iter().collect();
-    played::sysfs(asked, &passing_folder("doctor"), &library)
+    Ok(library.into_iter().collect())
 }

@@ -34,16 +34,12 @@ pub(crate) struct ExecArgs {
     on: DeviceArgs,
 
     /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = node, conflicts_with_all = ["gpus", "backend", "sim"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["gpus", "backend", "sim"])]
     node: Vec<u32>,
 
     /// Move each process that opens a GPU to the nodes of the GPUs it opened, with the memory that it has by then.
     #[arg(long)]
     per_rank: bool,
-
-    /// Do not start the program where a part of the binding is refused; exit code 3.
-    #[arg(long)]
-    strict: bool,
 
     /// Print the numactl command that binds the same way, and start nothing.
     #[arg(long)]
@@ -56,13 +52,6 @@ pub(crate) struct ExecArgs {
     /// The program and its arguments, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
-}
-
-/// One node, for clap.
-fn node(text: &str) -> Result<u32, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is not a node number"))
 }
 
 /// Binds this process and becomes the program; the exit code is of a program that was not started.
@@ -144,11 +133,6 @@ fn bound(args: &ExecArgs, machine: &Machine, nodes: &NumaBinding) -> Result<u8, 
             say!("SIMULATED: the nodes are those of simulated machine {name}, not of this one");
         }
         say!("{}; the environment is not changed", nodes.basis);
-        if args.per_rank {
-            say!(
-                "numactl binds the whole program; --per-rank also moves each process to the nodes of its GPUs"
-            );
-        }
         if shown != words {
             say!("not whole: what may be a secret is printed as <redacted>");
         }
@@ -160,12 +144,6 @@ fn bound(args: &ExecArgs, machine: &Machine, nodes: &NumaBinding) -> Result<u8, 
     let own = own.filter(|node| nodes.cpu_nodes.contains(&node.id));
     let cpus: Vec<usize> = own.flat_map(|node| node.cpus.iter()).collect();
     let refused = ::numa::bind_thread(&cpus, &nodes.memory_nodes);
-    let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-    if args.strict && !refused.is_empty() {
-        let refused = refused.join("; ");
-        let reason = format!("--strict was given, and this was refused: {refused}");
-        return Err(Stop::Refused(reason.into()));
-    }
     say!("numa exec: as {numactl}: {}", nodes.basis);
     for refusal in refused {
         say!("numa exec: NOT BOUND: {refusal}");

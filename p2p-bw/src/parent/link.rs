@@ -70,6 +70,23 @@ pub(super) fn merged(before: Option<&LinkReading>, now: LinkReading) -> LinkRead
     }
 }
 
+/// A reading with the state that the link fell to, where those of the last point and of this one say so together: one of each may have met
+/// an idle moment, and a slow monitor gives no more.
+pub(super) fn proven(
+    before: Option<&LinkReading>,
+    last: Option<&LinkReading>,
+    now: &LinkReading,
+) -> LinkReading {
+    let both = last.map(|last| merged(Some(last), now.clone()));
+    let fell = before
+        .zip(both)
+        .and_then(|(before, both)| fallen(before, &both));
+    LinkReading {
+        narrowed_to: now.narrowed_to.or(fell),
+        ..now.clone()
+    }
+}
+
 /// The state that is slower than before; one reading alone may have met an idle moment, whose speed is lower and whose width is not.
 fn fallen(before: &LinkReading, now: &LinkReading) -> Option<PcieLink> {
     let (before, after) = (before.limiting()?, now.limiting()?);
@@ -175,6 +192,23 @@ mod tests {
         };
         let sum = merged(Some(&reading()), reading());
         assert_eq!((sum.narrowed_to, sum.limiting()), (None, Some(link(5, 8))));
+    }
+
+    #[test]
+    fn two_points_with_one_slow_reading_each_are_a_link_that_fell() {
+        let (before, fast, slow) = (
+            read(link(4, 16), 3),
+            read(link(4, 16), 1),
+            read(link(3, 16), 1),
+        );
+        for (last, now, told) in [
+            (&slow, &slow, Some(link(3, 16))),
+            (&fast, &slow, None),
+            (&slow, &fast, None),
+        ] {
+            let found = proven(Some(&before), Some(last), now);
+            assert_eq!((found.narrowed_to, found.readings), (told, 1));
+        }
     }
 
     #[test]

@@ -15,6 +15,6 @@ mod verdict;
 
 pub(crate) use measurer::Measurer;
 pub(crate) use plan::{Place, Planned, plan};
-pub(crate) use points::{Points, exit_code, measure, of_outcome};
+pub(crate) use points::{Points, announce, exit_code, measure, of_outcome};
 pub(crate) use run::{check_memory, default_host_bytes, run};
 pub(crate) use session::RunArgs;

@@ -25,7 +25,9 @@ pub(crate) trait Points {
     fn words(&self, point: &Planned) -> (String, String);
 
     /// Why a point is not tried, whatever came before.
-    fn refusal(&self, point: &Planned) -> Option<Outcome>;
+    fn refusal(&self, _: &Planned) -> Option<Outcome> {
+        None
+    }
 
     /// Measures a point.
     ///
@@ -45,6 +47,29 @@ pub(crate) trait Points {
     fn keep(&mut self, point: &Planned, found: Finding) -> Result<(), Break>;
 }
 
+/// Seconds that a point takes beside its samples, and each of its bytes, which are written, sent and compared; those of a pair's probe.
+const POINT_S: f64 = 0.2;
+const BYTE_S: f64 = 1.5e-9;
+const PROBE_S: f64 = 1.0;
+
+/// Says how many points there are, and about how long they take with the probes of so many pairs.
+pub(crate) fn announce(
+    planned: &[Planned],
+    (begun, sampling, time): (&Begun, &SamplingArgs, Duration),
+    probes: usize,
+) {
+    let window = begun.effort().window.as_secs_f64();
+    let least = window * stats::MIN_FOR_INTERVAL as f64;
+    let most = least.max(window * f64::from(sampling.samples));
+    let share = Budget::new(sampling.budget.unwrap_or(time), planned.len()).share();
+    let samples_s = share.as_secs_f64().clamp(least, most);
+    let point_s = |point: &Planned| samples_s + POINT_S + BYTE_S * point.bytes.0 as f64;
+    let seconds: f64 = planned.iter().map(point_s).sum();
+    let about = program::minutes(seconds + PROBE_S * probes as f64);
+    let s = if planned.len() == 1 { "" } else { "s" };
+    say!("{} point{s} to measure, about {about}", planned.len());
+}
+
 /// Measures all points, or as many as it can, in the time that is left to each.
 ///
 /// # Errors
@@ -60,8 +85,6 @@ pub(crate) fn measure(
     let mut measurer = Measurer::new(begun.chosen.backend, deadline, interrupt);
     let mut budget = Budget::new(sampling.budget.unwrap_or(time), planned.len());
     let mut health = Health::default();
-    let s = if planned.len() == 1 { "" } else { "s" };
-    say!("{} point{s} to measure", planned.len());
     for point in planned {
         if let Some(signal) = interrupt.signal() {
             return Err(Break::Signal(signal));

@@ -10,10 +10,6 @@ use super::session::Session;
 use super::verdict;
 use crate::messages::{ProbeStep, WorkerReply};
 
-/// Why nothing can be done about it: NCCL's maintainer in NVIDIA/nccl#1716, and NVIDIA's vGPU documentation.
-const MIG_HAS_NONE: &str = "MIG instances have no peer access over PCIe or NVLink (NVIDIA/nccl#1716), so what they \
-                            exchange goes through host memory";
-
 impl Session<'_> {
     /// Probes every ordered pair and keeps each verdict; no process is left when it returns.
     pub(super) fn probes(&mut self) -> Result<(), Break> {
@@ -45,7 +41,7 @@ impl Session<'_> {
     ) -> Result<PeerProbe, Break> {
         let pair = self.pair(from, to);
         let (mut steps, mut step) = (Vec::new(), ProbeStep::Open);
-        let (verdict, mut rests_on, kernels) = match self.danger(&pair, a, b) {
+        let (verdict, rests_on, kernels) = match self.danger(&pair, a, b) {
             Some((verdict, why)) => {
                 let reason = why.clone();
                 (verdict, why, KernelAccess::Untested { reason })
@@ -66,9 +62,6 @@ impl Session<'_> {
                 verdict::judge(self.begun.chosen.backend, &steps, step, broken)
             }
         };
-        if verdict == PeerVerdict::Denied && (a.mig.is_some() || b.mig.is_some()) {
-            rests_on = format!("{rests_on}; {MIG_HAS_NONE}");
-        }
         let (machine, sysfs) = (&self.begun.machine, &self.begun.sysfs);
         let addresses = a.address.zip(b.address);
         Ok(PeerProbe {

@@ -101,6 +101,7 @@ fn measured(
         interrupt,
         monitor: Monitor::start(begun, args.running.deadline, interrupt)?,
         recorder: begun.record(PROGRAM)?,
+        last: Readings::new(),
         remembered: Intents::default(),
     };
     let outcome = session.measure(&planned);

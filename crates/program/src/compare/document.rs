@@ -5,6 +5,9 @@ use view::comparison::{Compared, ComparedRow, place};
 
 use super::comparison::{Comparison, Difference, Missing, Row, Side};
 
+/// Facts that one machine has once.
+const MACHINE: [&str; 3] = ["host", "device", "devices"];
+
 impl<K> Comparison<K> {
     /// The comparison as a document.
     #[must_use]
@@ -18,10 +21,12 @@ impl<K> Comparison<K> {
             interval: row.interval,
             verdict: row.verdict,
         };
+        let is_of_machine = |one: &&Difference| MACHINE.contains(&one.a.what);
         Compared {
             simulated: self.simulated.as_ref(),
             sides: [side("A", &self.a), side("B", &self.b)],
             differences: self.differences.iter().map(words).collect(),
+            machines: self.differences.iter().find(is_of_machine).map(words),
             rows: self.rows.iter().map(compared).collect(),
             lost: self
                 .lost

@@ -4,6 +4,7 @@ use record::caveat::Caveat;
 use record::{
     Endpoint, KernelAccess, LinkDevice, LinkReading, Links, Outcome, PeerVerdict, Point, Unmeasured,
 };
+use stats::Interval;
 use topology::PathType;
 
 use crate::cell::number;
@@ -31,6 +32,7 @@ const MARGIN: f64 = 0.05;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lowest {
     pub(super) gb_per_s: f64,
+    pub(super) interval: Option<Interval>,
     /// Of the link's limit.
     pub(super) fraction: Option<f64>,
     /// The size of the copies, bytes.
@@ -71,8 +73,10 @@ fn rate(links: &Links, point: &Point, over: Over, device: usize) -> Option<Lowes
         return None;
     };
     let reading = reading(&links.devices[device]).and_then(LinkReading::limiting);
+    let bandwidth = number(point, "bandwidth")?;
     Some(Lowest {
-        gb_per_s: number(point, "bandwidth")?.value,
+        gb_per_s: bandwidth.value,
+        interval: bandwidth.interval,
         fraction: link.fraction.get("bandwidth").copied(),
         bytes: point.bytes,
         usual: usual::of(over, reading),

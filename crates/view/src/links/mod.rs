@@ -148,28 +148,34 @@ fn answer(links: &Links, tone: Tone, is_whole: bool) -> Vec<String> {
         let range = lowest.usually();
         or_empty(range.map(|(low, high)| format!(", {low:.0}-{high:.0}% usual")))
     };
+    // Host memory has no limit that would tell how far to believe it.
+    let is_host = is_host(links);
+    let rate = |lowest: &Lowest| {
+        let range = lowest.interval.filter(|_| is_host);
+        let half = range.map(|range| format!(" ±{:.2}", (range.high - range.low) / 2.0));
+        format!("{}{}", short(lowest.gb_per_s), or_empty(half))
+    };
     if let Some(host) = found::host(links) {
         let of = match host.fraction {
             Some(part) => format!(" ({} of limit{})", percent(part), usually(&host)),
-            None if is_host(links) => String::new(),
+            None if is_host => String::new(),
             None => ", limit unknown".to_owned(),
         };
-        parts.push(format!("host {} GB/s{of}", short(host.gb_per_s)));
+        parts.push(format!("host {} GB/s{of}", rate(&host)));
     }
     let between = found::between(links).into_iter().map(|(path, lowest)| {
         let of = lowest.fraction;
         let of = of.map(|part| format!(" ({}{})", percent(part), usually(&lowest)));
-        format!("{} GB/s{} {path}", short(lowest.gb_per_s), or_empty(of))
+        format!("{} GB/s{} {path}", rate(&lowest), or_empty(of))
     });
     let between: Vec<String> = between.collect();
     if !between.is_empty() {
-        let what = match is_host(links) {
+        let what = match is_host {
             true => "between its halves",
             false => "P2P",
         };
         parts.push(format!("{what} {}", between.join(", ")));
     }
-    let is_host = is_host(links);
     let head = match tone {
         _ if is_host => "Host memory, no GPU",
         _ if parts.is_empty() => return vec!["Measured; the numbers are above.".to_owned()],
@@ -185,6 +191,10 @@ fn answer(links: &Links, tone: Tone, is_whole: bool) -> Vec<String> {
         Tone::Warning | Tone::Bad => "Links not normal",
     };
     let mut sentences = vec![format!("{head}: {}.", parts.join(", "))];
+    if links.devices.iter().any(|device| device.mig.is_some()) && has(links, PeerVerdict::Denied) {
+        let why = "MIG instances have no peer access: what they exchange goes through host memory.";
+        sentences.push(why.to_owned());
+    }
     if !is_host {
         sentences.extend(direct(links));
     }
