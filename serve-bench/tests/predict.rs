@@ -33,48 +33,6 @@ fn tp1(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_described_box_gives_every_size_with_intervals_and_is_marked_as_simulated() {
-    let ran = predict(&[
-        "--box",
-        "h200x8",
-        "--model",
-        "llama-3.1-8b",
-        "--tp",
-        "1,2,4",
-        "--batch",
-        "16",
-        "--json",
-        "-",
-    ]);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
-    let json: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    assert_eq!(json["simulated"], "h200x8");
-    let sizes = json["sizes"].as_array().unwrap();
-    let steps: Vec<f64> = sizes
-        .iter()
-        .map(|size| {
-            let of = |end: &str| size["step"][end].as_f64().unwrap();
-            assert!(of("low") < of("mid") && of("mid") < of("high"), "{size}");
-            of("mid")
-        })
-        .collect();
-    // 15 GB of weights at 4800 GB/s are 3.1 ms, and two GPUs read half as much each.
-    assert!(steps[0] > 3.1 && steps[0] < 12.0, "{steps:?}");
-    assert!(steps[1] < steps[0], "{steps:?}");
-    assert!(sizes[0]["serving"]["speed_up"].is_null());
-    let shown = predict(&[
-        "--box",
-        "h200x8",
-        "--model",
-        "llama-3.1-8b",
-        "--batch",
-        "16",
-    ]);
-    let shown = text(&shown.stdout);
-    assert!(shown.contains("SIMULATED on h200x8"), "{shown}");
-}
-
-#[test]
 fn a_result_of_one_gpu_gives_batch_and_lengths_and_the_level() {
     let file = tp1("level");
     let ran = predict(&[

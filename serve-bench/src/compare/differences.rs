@@ -123,7 +123,6 @@ fn name(model: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn failed(one: &ServeResult) -> f64 {
     let failed = one.run.failed.unwrap_or(0);
     failed as f64 / (one.run.completed + failed).max(1) as f64
@@ -131,7 +130,6 @@ fn failed(one: &ServeResult) -> f64 {
 
 /// In a closed loop the batch in flight must be the same; at the same rate it may differ, and all at once the requests must be as
 /// many.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn in_flight(a: &ServeResult, b: &ServeResult) -> Option<(f64, f64)> {
     match a.run.request_rate_asked.zip(b.run.request_rate_asked) {
         Some((rate, _)) if rate.is_finite() => None,

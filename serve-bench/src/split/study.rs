@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tp_plan::ModelFacts;
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Next, Section, Tone};
+use view::{Document, Item, Next, Section, Tone};
 
 use super::paper::slo;
 use super::words;
@@ -25,6 +25,7 @@ use crate::explain::PAGE;
 use crate::json;
 use crate::planner::{self, Asker, table};
 use crate::route::{self, PORT, ROUTED_PORT, is_address, spec};
+use crate::study::engines::TP_FLAGS;
 use crate::study::subject::LoadArgs;
 
 /// The settings, the router's lines and the answer, in the folder.
@@ -34,9 +35,6 @@ const ANSWER: &str = "apart.json";
 
 /// The part of its own rate from which on an engine or a link is what limits.
 const FULL: f64 = 0.8;
-
-/// Flags by which an engine's command says its GPUs.
-const GPUS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
 
 /// A flag by which a decode engine is told whose keys and values it takes, and the word behind its command (the last of a flag holds)
 /// with which it makes them up and so needs no prefill engine: vLLM's decode_bench_connector.py, SGLang's disaggregation/fake.
@@ -149,7 +147,7 @@ impl ApartStudy<'_> {
     /// GPUs of an engine of a kind: as the flag says, else as its command does.
     fn gpus(&self, kind: usize, engine: &str) -> u32 {
         let words = shlex::split(engine).unwrap_or_default();
-        let told = crate::flags::value(&words, &GPUS).and_then(|value| value.parse().ok());
+        let told = crate::flags::value(&words, &TP_FLAGS).and_then(|value| value.parse().ok());
         let given = self.args.engine_gpus.get(kind).copied();
         given.or(told).unwrap_or(1).max(1)
     }
@@ -182,8 +180,7 @@ impl ApartStudy<'_> {
         let engines = args.prefill.len() + args.decode.len();
         // Engines load their models one after the other.
         let ready = self.load.ready_timeout * u32::try_from(engines).unwrap_or(2);
-        let router = planner::server("router", words, self.log("router"), ready);
-        let router = Needs::Started(router);
+        let router = planner::server(("router", words), vec![], self.log("router"), ready);
         let (prefill, decode) = (&args.prefill[0], &args.decode[0]);
         let (x, y) = (self.gpus(0, prefill), self.gpus(1, decode));
         let part = |(name, about), load, needs, (tp, gpus)| Part {
@@ -231,7 +228,7 @@ impl ApartStudy<'_> {
     ///
     /// # Errors
     /// An engine that cannot be had, or a model that is not known.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, String> {
+    fn steps(&self) -> Result<Vec<Step>, String> {
         let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
         let step = |(seed, part): (u32, Part)| {
             let named = (part.name.to_owned(), part.about.to_owned());
@@ -304,17 +301,6 @@ impl ApartStudy<'_> {
         };
         let slo = slo(args.ttft, None, args.itl);
         let decided = aggregated.map(|of| judge(&arm(split), &arm(of), &slo));
-        // Metrics with a limit that are judged by their mean, because there are too few values for a 99th percentile.
-        let lacks = |of: fn(&ServeRun) -> Option<Spread>| {
-            let mut arms = [Some(split), aggregated].into_iter().flatten();
-            arms.any(|arm| of(&arm.run).is_none_or(|of| of.p99.is_none()))
-        };
-        let by_mean = [
-            ("TTFT", args.ttft.is_some() && lacks(|run| run.ttft_ms)),
-            ("ITL", args.itl.is_some() && lacks(|run| run.itl_ms)),
-        ];
-        let by_mean = by_mean.into_iter().filter(|(_, lacks)| *lacks);
-        let by_mean: Vec<&str> = by_mean.map(|(metric, _)| metric).collect();
         // Of requests a second and GPU, where both keep the limits.
         let gain = decided.and_then(Verdict::gain);
         let answer = json!({
@@ -333,7 +319,6 @@ impl ApartStudy<'_> {
             "limit": limit,
             "verdict": decided.map_or("not-compared", Verdict::code),
             "over_aggregated": gain,
-            "by_mean": by_mean,
             "doubted": doubted,
             "limited": limited,
         });
@@ -368,31 +353,20 @@ impl ApartStudy<'_> {
             );
             Item::of(tone, busy).coded(code)
         }));
-        if !by_mean.is_empty() {
-            let by_mean = by_mean.join(", ");
-            let text = format!("Judged by the mean, too few values for a p99: {by_mean}.");
-            findings.push(Item::of(Tone::Warning, text));
-        }
         if !limited.is_empty() {
             let text = format!("The load generator was the limit: {}", limited.join(", "));
             findings.push(Item::of(Tone::Warning, text).coded("client-limited"));
         }
         let again = "run the same command again on a quiet machine, into another folder.";
         let next = (!limited.is_empty()).then(|| Next::plain(again));
-        let mut loads = table(
-            "engines, GPUs, in flight, req/s, req/s and GPU, TTFT ms, p99, TPOT ms, ITL p99, n",
-        );
-        let rows = [Some(split), aggregated, Some(prefill_alone), decode_alone];
-        for Measured {
-            name: of,
-            gpus,
-            run,
-        } in rows.into_iter().flatten()
-        {
-            let mean = |of: Option<Spread>| maybe(of.map(|of| of.mean));
-            let p99 = |of: Option<Spread>| maybe(of.and_then(|of| of.p99));
-            loads.row([
-                if *of == "split" { &name } else { *of }.to_owned(),
+        let heads =
+            "engines, GPUs, in flight, req/s, req/s and GPU, TTFT ms, p99, TPOT ms, ITL p99, n";
+        let mean = |of: Option<Spread>| maybe(of.map(|of| of.mean));
+        let p99 = |of: Option<Spread>| maybe(of.and_then(|of| of.p99));
+        let row = |of: &Measured| {
+            let Measured { gpus, run, .. } = of;
+            [
+                if of.name == "split" { &name } else { of.name }.to_owned(),
                 gpus.to_string(),
                 maybe(run.concurrency_asked),
                 significant(run.requests_per_s),
@@ -402,9 +376,11 @@ impl ApartStudy<'_> {
                 mean(run.tpot_ms),
                 p99(run.itl_ms),
                 run.completed.to_string(),
-            ]);
-        }
-        let same = Section::new("Under the same load a GPU", vec![Block::Table(loads)]);
+            ]
+        };
+        let rows = [Some(split), aggregated, Some(prefill_alone), decode_alone];
+        let loads = table(heads, rows.into_iter().flatten().map(row));
+        let same = Section::new("Under the same load a GPU", loads);
         let document = Document {
             title: format!("Prefill and decode apart, {}", self.model),
             simulated: split.run.simulated.clone(),
