@@ -125,7 +125,7 @@ fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     if let Some(planned) = plan.and_then(|plan| expand(&plan).ok()) {
         let cell = |cell: &crate::sweep::Cell| {
             let folder = path.join("cells").join(&cell.name);
-            ResultFolder::is_taken(&folder).then(|| (Some(cell.config.clone()), folder))
+            ResultFolder::is_taken(&folder).then(|| (cell.label(), folder))
         };
         return planned.iter().filter_map(cell).collect();
     }

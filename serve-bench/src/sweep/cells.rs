@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use import::serve::ServeResult;
 use record::control::file_word;
 
-use super::plan::{Matrix, Numbers, Plan};
+use super::plan::{LABEL, Matrix, Numbers, Plan};
 
 /// The most bytes of a cell's name.
 const NAME: usize = 200;
@@ -26,7 +26,7 @@ pub(crate) struct Cell {
     /// Number within the whole plan, from 0, whatever is narrowed.
     pub(super) number: u64,
     /// Label of the configuration.
-    pub(crate) config: String,
+    pub(super) config: String,
     /// Name of the model.
     pub(super) model: String,
     /// Tensor parallel size.
@@ -59,6 +59,11 @@ impl Cell {
             ("concurrency", or_inf(self.concurrency.map(f64::from))),
             ("rate", or_inf(self.rate)),
         ]
+    }
+
+    /// The configuration, of a plan that names some.
+    pub(crate) fn label(&self) -> Option<String> {
+        Some(self.config.clone()).filter(|label| label != LABEL)
     }
 
     /// What cells of one curve share, which differ by the load alone.

@@ -14,7 +14,7 @@ use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Tone};
 
 use super::cells::{Cell, Measured, curves, expand, knee, narrowed};
-use super::plan::{LABEL, Plan, SweepArgs};
+use super::plan::{Plan, SweepArgs};
 use crate::planner::{Asker, load, shell, whole, words};
 
 /// The plan and its cells in the sweep's folder.
@@ -195,10 +195,8 @@ fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Docume
     let failed = |(_, end): &&Ended<'_>| end.as_ref().is_ok_and(|code| *code != exit::DONE);
     let failed = ended.iter().filter(failed);
     let failed: Vec<String> = failed.map(|(cell, _)| cell.name.clone()).collect();
-    let labelled = results.iter().map(|(cell, one)| {
-        let config = Some(cell.config.clone()).filter(|label| label != LABEL);
-        (config, one.clone())
-    });
+    let labelled = results.iter();
+    let labelled = labelled.map(|(cell, one)| (cell.label(), one.clone()));
     let mut document = view::serve::results(&labelled.collect::<Vec<_>>(), &[]);
     let lost = |(cell, end): &'_ Ended<'_>| Some((cell.server.clone(), end.clone().err()?));
     let lost: Vec<(String, String)> = ended.iter().filter_map(lost).collect();
@@ -245,10 +243,9 @@ fn at_knee(curve: &[&Measured<'_>]) -> Option<String> {
     let at = knee(curve)?;
     let (cell, one) = curve[at];
     let load = view::serve::arrivals(&one.run).replacen("up to ", "", 1);
-    let of = match cell.config.as_str() {
-        LABEL => String::new(),
-        _ => format!("{}, ", cell.server),
-    };
+    let of = cell
+        .label()
+        .map_or_else(String::new, |_| format!("{}, ", cell.server));
     if at + 1 == curve.len() {
         return Some(format!("{of}{} in: no knee up to {load}.", cell.input));
     }
