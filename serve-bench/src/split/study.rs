@@ -86,20 +86,13 @@ pub(crate) struct ApartStudy<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// A load on one arrangement, with the size that its record names and the GPUs that it uses.
-struct Part {
-    name: &'static str,
-    about: &'static str,
-    load: LoadArgs,
-    needs: Needs,
-    tp: u32,
-    gpus: u32,
-}
+/// A load on one arrangement, and the GPUs that it uses.
+type Part = (Step, u32);
 
 /// What a load on one arrangement showed.
 #[derive(Debug, Clone, Serialize)]
 struct Measured {
-    name: &'static str,
+    name: String,
     gpus: u32,
     run: ServeRun,
 }
@@ -111,7 +104,7 @@ impl ApartStudy<'_> {
     /// What ended it.
     pub(crate) fn run(&self, asker: &Asker<'_>) -> Result<u8, Stop> {
         let parts = self.parts().map_err(Stop::Usage)?;
-        let steps = self.steps().map_err(Stop::Usage)?;
+        let steps: Vec<Step> = parts.iter().map(|(step, _)| step.clone()).collect();
         let args = self.args;
         let engines = args.prefill.iter().chain(&args.decode);
         let engines: Vec<String> = engines.chain(&args.aggregated).cloned().collect();
@@ -162,7 +155,11 @@ impl ApartStudy<'_> {
         }
     }
 
-    /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine.
+    /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine; each
+    /// with prompts of its own, so that none is in an engine's cache.
+    ///
+    /// # Errors
+    /// An engine that cannot be had, or a model that is not known.
     fn parts(&self) -> Result<Vec<Part>, String> {
         let args = self.args;
         let own = runner::child::tplens().map_err(|error| error.to_string())?;
@@ -183,13 +180,13 @@ impl ApartStudy<'_> {
         let router = planner::server(("router", words), vec![], self.log("router"), ready);
         let (prefill, decode) = (&args.prefill[0], &args.decode[0]);
         let (x, y) = (self.gpus(0, prefill), self.gpus(1, decode));
-        let part = |(name, about), load, needs, (tp, gpus)| Part {
-            name,
-            about,
-            load,
-            needs,
-            tp,
-            gpus,
+        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
+        let mut seed = 0;
+        let mut part = |(name, about): (&str, &str), load, needs, (tp, gpus)| {
+            seed += 1;
+            let load = LoadArgs { seed, ..load };
+            let named = (name.to_owned(), about.to_owned());
+            (load.step(named, (model.vocab, tp), needs), gpus)
         };
         let first = LoadArgs {
             requests: Some(self.load.concurrency),
@@ -207,6 +204,9 @@ impl ApartStudy<'_> {
             part(apart, self.load.clone(), router, (y, all)),
             part(alone, prompts, self.needs("prefill", prefill)?, (x, x)),
         ];
+        // Of requests that the router served at once, so that its parts are of those that are measured.
+        let warm = ["--num-warmups", "0"].map(str::to_owned);
+        parts[1].0.arguments.extend(warm);
         if let Needs::Started(mut spec) = self.needs("decode", decode)? {
             let is_said = |(flag, _): &&(&str, _)| crate::flags::says(&spec.words, &[flag]);
             if let Some((_, word)) = MADE_UP.iter().find(is_said) {
@@ -222,25 +222,6 @@ impl ApartStudy<'_> {
             parts.push(part(both, self.part(own, all), needs, (own, own)));
         }
         Ok(parts)
-    }
-
-    /// The steps of its parts, each with prompts of its own, so that none is in an engine's cache.
-    ///
-    /// # Errors
-    /// An engine that cannot be had, or a model that is not known.
-    fn steps(&self) -> Result<Vec<Step>, String> {
-        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
-        let step = |(seed, part): (u32, Part)| {
-            let named = (part.name.to_owned(), part.about.to_owned());
-            let load = LoadArgs { seed, ..part.load };
-            load.step(named, (model.vocab, part.tp), part.needs)
-        };
-        let mut steps: Vec<Step> = (1..).zip(self.parts()?).map(step).collect();
-        // Of requests that the router served at once, so that its parts are of those that are measured.
-        steps[1]
-            .arguments
-            .extend(["--num-warmups", "0"].map(str::to_owned));
-        Ok(steps)
     }
 
     fn log(&self, name: &str) -> PathBuf {
@@ -266,10 +247,10 @@ impl ApartStudy<'_> {
         limited: &[String],
     ) -> Result<(Value, Document), String> {
         let args = self.args;
-        let read = |part: &Part| {
-            let Part { name, gpus, .. } = *part;
-            let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
-            Ok::<_, String>((name, Measured { name, gpus, run }))
+        let read = |(step, gpus): &Part| {
+            let (name, gpus) = (step.name.clone(), *gpus);
+            let run = serve::read(&self.folder.join(&name)).map_err(|error| error.to_string())?;
+            Ok::<_, String>((name.clone(), Measured { name, gpus, run }))
         };
         let measured = parts.iter().skip(1).map(read);
         let measured = measured.collect::<Result<BTreeMap<_, _>, String>>()?;
@@ -366,7 +347,7 @@ impl ApartStudy<'_> {
         let row = |of: &Measured| {
             let Measured { gpus, run, .. } = of;
             [
-                if of.name == "split" { &name } else { of.name }.to_owned(),
+                if of.name == "split" { &name } else { &of.name }.clone(),
                 gpus.to_string(),
                 maybe(run.concurrency_asked),
                 significant(run.requests_per_s),
