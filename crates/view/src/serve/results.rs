@@ -180,8 +180,7 @@ fn table(results: &[(Option<String>, ServeResult)]) -> Section {
         "E2EL ms",
     ]);
     let mean = |spread: Option<&Spread>| maybe(spread.map(|spread| spread.mean));
-    for (number, (_, one)) in (1..).zip(results) {
-        let number: u32 = number;
+    for (number, (_, one)) in (1u32..).zip(results) {
         table.row([
             number.to_string(),
             file(&one.run.origin).chars().take(28).collect(),
@@ -208,8 +207,7 @@ fn spreads(results: &[(Option<String>, ServeResult)]) -> Section {
         "p90",
         "p99",
     ]);
-    for (number, (_, one)) in (1..).zip(results) {
-        let number: u32 = number;
+    for (number, (_, one)) in (1u32..).zip(results) {
         for latency in Latency::ALL {
             let Some(spread) = one.spread(latency) else {
                 continue;
