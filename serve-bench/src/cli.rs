@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Study(Box<StudyArgs>),
     /// Play a study on a simulated machine
     ///
-    /// Runs a study on a simulated machine, or on each, with the embedded engine; --list tells how long it takes.
+    /// Runs a study on a simulated machine with the embedded engine, in about a minute.
     Demo(DemoArgs),
     /// Change one thing of the link and see what serving does
     ///

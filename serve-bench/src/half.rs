@@ -1,11 +1,11 @@
 //! `tplens half`: a rank's share of a model as a model of its own on one GPU, printed as a server's command, written
 //! as a configuration, or run under a load. What TP2 takes longer than it is communication.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use boxfile::BoxFile;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::Profile;
 use program::command_line::quoted;
 use program::{Stop, outputs};
@@ -16,7 +16,7 @@ use tp_plan::{Engine, HalfModel, ModelFacts, hub_id};
 use view::{Block, Document, Section};
 
 use crate::json;
-use crate::planner::{self, Asker, shell, words};
+use crate::planner::{self, Asker, shell, usage, words};
 use crate::study::engines::embedded;
 use crate::study::subject::{LoadArgs, check_program};
 
@@ -39,8 +39,8 @@ pub(crate) struct HalfModelArgs {
     tp: u32,
 
     /// Engine that serves.
-    #[arg(long, default_value = "vllm", value_parser = ["vllm", "sglang"])]
-    engine: String,
+    #[arg(long, default_value = "vllm", value_parser = engines())]
+    engine: Engine,
 
     /// Write the share's config.json into this folder; the command then names the folder. For a model whose configuration cannot
     /// be replaced by flags, such as the language part of Qwen2.5-VL, the only way.
@@ -69,14 +69,11 @@ pub(crate) struct HalfModelArgs {
     server: Vec<String>,
 }
 
-impl HalfModelArgs {
-    /// Engine that serves.
-    fn engine(&self) -> Engine {
-        match self.engine.as_str() {
-            "sglang" => Engine::Sglang,
-            _ => Engine::Vllm,
-        }
-    }
+fn engines() -> impl TypedValueParser<Value = Engine> {
+    PossibleValuesParser::new(["vllm", "sglang"]).map(|name| match name.as_str() {
+        "sglang" => Engine::Sglang,
+        _ => Engine::Vllm,
+    })
 }
 
 /// Does what the command line asks for, and gives the exit code.
@@ -84,8 +81,8 @@ impl HalfModelArgs {
 /// # Errors
 /// The model has no share that can be run, a file cannot be written, the server does not come up, or a signal came.
 pub(crate) fn run(args: &HalfModelArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let half = HalfModel::resolve(&args.model, args.tp, args.engine());
-    let half = half.map_err(|error| usage("--model", &error))?;
+    let half = HalfModel::resolve(&args.model, args.tp, args.engine);
+    let half = half.map_err(usage("--model"))?;
     asker.in_folder(Some(&args.out), "", |_| {
         let settings = json!({"model": args.model, "tp": args.tp, "sim": args.sim});
         let settings = args.load.settings(settings, &args.server);
@@ -128,10 +125,6 @@ pub(crate) fn run(args: &HalfModelArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     })
 }
 
-fn usage(flag: &str, why: &dyn Display) -> Stop {
-    Stop::Usage(format!("{flag}: {why}"))
-}
-
 /// What a person reads: the command, what the share is, and what to know of it.
 fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document {
     let name = &half.facts.name;
@@ -153,9 +146,9 @@ fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document 
 
 /// The embedded engine with a written share on a simulated machine, its matrix products at the rates that a rank has there.
 fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
-    let described = BoxFile::resolve(sim).map_err(|error| usage("--sim", &error))?;
-    let model = ModelFacts::resolve(&args.model).map_err(|error| usage("--model", &error))?;
-    let profile = Profile::of_box(&described, &model).map_err(|error| usage("--model", &error))?;
+    let described = BoxFile::resolve(sim).map_err(usage("--sim"))?;
+    let model = ModelFacts::resolve(&args.model).map_err(usage("--model"))?;
+    let profile = Profile::of_box(&described, &model).map_err(usage("--model"))?;
     let share = profile.of_share(args.tp);
     let file = args.out.join("profile.json");
     let rates = json!({
@@ -203,7 +196,7 @@ fn command(
             format!(
                 "{}: no flag makes {} a half model: its keys stand where none reaches; write it with --write DIR",
                 args.model,
-                args.engine().name()
+                args.engine.name()
             )
         })?,
     };
@@ -228,8 +221,8 @@ fn server(args: &HalfModelArgs, mut command: Vec<String>) -> Result<Needs, Stop>
         command.extend(["--port", PORT].map(str::to_owned));
     }
     let log = args.out.join(format!("half-tp{}-server.log", args.tp));
-    let spec = planner::server("server", command, log, args.load.ready_timeout);
-    Ok(Needs::Started(spec))
+    let ready = args.load.ready_timeout;
+    Ok(planner::server(("server", command), Vec::new(), log, ready))
 }
 
 #[cfg(test)]
@@ -247,7 +240,7 @@ mod tests {
     fn half(line: &str, folder: Option<&str>) -> Result<String, String> {
         let line = Line::parse_from(["half-model"].into_iter().chain(line.split(' ')));
         let args = line.args;
-        let half = HalfModel::resolve(&args.model, args.tp, args.engine())
+        let half = HalfModel::resolve(&args.model, args.tp, args.engine)
             .map_err(|error| error.to_string())?;
         Ok(command(&args, &half, folder)?.join(" "))
     }

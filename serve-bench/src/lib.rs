@@ -72,7 +72,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Slo(args) => planned(show, |asker| slo::run(&args, asker)),
         ServeCommand::Sweep(args) => planned(show, |asker| sweep::run(&args, asker)),
         ServeCommand::Show(args) => ended(show::run(&args, show)),
-        ServeCommand::Compare(args) => compare::run(&args, show),
+        ServeCommand::Compare(args) => ended(compare::run(&args, show)),
     }
 }
 

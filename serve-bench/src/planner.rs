@@ -1,23 +1,26 @@
 //! What planners (study, ablate, sweep, slo, half) share: a folder with a run that resumes, loads as its steps, each tried for itself, and
 //! what is printed and kept at the end.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use program::command_line::{quoted, resumes_by};
 use program::show::Show;
-use program::{Stop, open_run, outputs, result_folder};
+use program::{Stop, minutes, open_run, outputs, result_folder};
 use record::exit;
 use runner::Interrupt;
 use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd};
 use runner::server::ServerSpec;
 use serde::Serialize;
-use serde_json::Value;
-use view::{Document, Table};
+use view::{Block, Document, Table};
 
-use crate::json;
+use crate::flags;
+
+/// So many steps are named at the start.
+const NAMED: usize = 12;
 
 /// Without a finished request for so long a load is ended.
 pub(crate) const LOAD_DEADLINE: Duration = Duration::from_secs(3600);
@@ -60,10 +63,7 @@ impl<'a> Asker<'a> {
         (what, file): (&'static str, &str),
         settings: &impl Serialize,
     ) -> Result<Run<'a>, Stop> {
-        let settings = serde_json::to_value(settings).map_err(anyhow::Error::from)?;
-        let kept = json::read(&folder.join(file), bounded::SETTINGS);
-        let settings = as_kept(settings, kept);
-        open_run(folder, (what, file), &settings, self.interrupt, self.say)
+        open_run(folder, (what, file), settings, self.interrupt, self.say)
     }
 
     /// Does the steps of a run and ends the last server: what is wrong with one, or with one server, does not end the others.
@@ -74,37 +74,51 @@ impl<'a> Asker<'a> {
         &self,
         run: &mut Run<'_>,
         steps: &[Step],
-    ) -> Result<Vec<Result<StepEnd, Lost>>, Stop> {
-        run.expect(steps);
-        // A server that could not be had is not tried again, but for one that was there before: what fails once may pass.
-        let (mut down, mut good) = (BTreeMap::new(), BTreeSet::new());
-        let mut ends = Vec::new();
-        for step in steps {
-            let server = step.needs.as_ref().map(Needs::name);
-            if let Some(lost) = server.and_then(|name| down.get(name)) {
-                ends.push(Err(Lost::clone(lost)));
-                continue;
-            }
-            ends.push(match run.step(step) {
-                Err(error) if error.is_of_step() && error.exit_code() != exit::USAGE => {
-                    let is_server =
-                        !matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
-                    let reason = error.to_string();
-                    (self.say)(&format!("{} is left out: {reason}", step.name));
-                    let lost = Lost { reason, is_server };
-                    if let Some(name) = server.filter(|name| is_server && !good.contains(name)) {
-                        down.insert(name, lost.clone());
-                    }
-                    Err(lost)
-                }
-                end => {
-                    good.extend(server);
-                    Ok(end?)
-                }
-            });
+    ) -> Result<Vec<Result<StepEnd, String>>, Stop> {
+        let names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
+        if names.len() <= NAMED {
+            let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
+            (self.say)(&format!(
+                "steps: {}; then the answer, about {} on free cores, longer on busy ones",
+                names.join(", "),
+                minutes(seconds)
+            ));
         }
+        run.expect(steps);
+        let mut servers = Servers::default();
+        let ends = steps.iter().map(|step| self.one(run, step, &mut servers));
+        let ends = ends.collect();
         run.end_server();
-        Ok(ends)
+        ends
+    }
+
+    /// Does one of them.
+    ///
+    /// # Errors
+    /// As for all.
+    pub(crate) fn one(
+        &self,
+        run: &mut Run<'_>,
+        step: &Step,
+        servers: &mut Servers,
+    ) -> Result<Result<StepEnd, String>, Stop> {
+        let server = step.needs.as_ref().map(|needs| needs.name().to_owned());
+        if let Some(Some(lost)) = server.as_ref().and_then(|name| servers.0.get(name)) {
+            return Ok(Err(lost.clone()));
+        }
+        let (end, down) = match run.step(step) {
+            Err(error) if error.is_of_step() && error.exit_code() != exit::USAGE => {
+                let reason = error.to_string();
+                (self.say)(&format!("{} is left out: {reason}", step.name));
+                let is_up = matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
+                (Err(reason.clone()), (!is_up).then_some(reason))
+            }
+            end => (Ok(end?), None),
+        };
+        if let Some(name) = server {
+            servers.0.entry(name).or_insert(down);
+        }
+        Ok(end)
     }
 
     /// Prints a document, writes it as a page, and says where that and everything else is; gives the exit code.
@@ -128,30 +142,29 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// Settings with the servers' commands as they are kept, where these differ by the folder that this program lies in alone: another
-/// version of it resumes the same run.
-fn as_kept(mut settings: Value, kept: Option<Value>) -> Value {
-    fn bare(servers: &Value) -> Option<Vec<Vec<&str>>> {
-        let own = |word| Path::new(word).ends_with("tplens").then_some("tplens");
-        let words = servers.as_array()?.iter().filter_map(Value::as_str);
-        let words = words.map(|word| word.split(' ').map(|word| own(word).unwrap_or(word)));
-        Some(words.map(Iterator::collect).collect())
-    }
-    if let Some(kept) = kept.as_ref().and_then(|kept| kept.get("server"))
-        && bare(kept).is_some_and(|kept| bare(&settings["server"]) == Some(kept))
-    {
-        settings["server"] = kept.clone();
-    }
-    settings
+/// Words of a server's command, with none of the folders that this program may lie in: from another one it resumes the same run.
+pub(crate) fn anywhere(words: &str) -> String {
+    let own = |word| Path::new(word).ends_with("tplens").then_some("tplens");
+    let words = words.split(' ').map(|word| own(word).unwrap_or(word));
+    words.collect::<Vec<_>>().join(" ")
 }
 
-/// Why a step has no result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// In words.
-    pub(crate) reason: String,
-    /// Whether its server could not be had.
-    pub(crate) is_server: bool,
+/// The servers of a run that were tried, and why they could not be had. One that was there before is tried again: what fails once may
+/// pass.
+#[derive(Debug, Default)]
+pub(crate) struct Servers(BTreeMap<String, Option<String>>);
+
+/// The exit code of a run, of which all was done and counts, or not.
+pub(crate) fn whole(is_whole: bool) -> u8 {
+    match is_whole {
+        true => exit::DONE,
+        false => exit::INCONCLUSIVE,
+    }
+}
+
+/// What makes of an error of a flag's value a usage error.
+pub(crate) fn usage<E: Display>(flag: &str) -> impl Fn(E) -> Stop {
+    move |why| Stop::Usage(format!("{flag}: {why}"))
 }
 
 /// Flags with their values as words, those alone that have one.
@@ -163,12 +176,16 @@ pub(crate) fn words<'a, V: Into<Option<String>>>(
     flags.flatten().collect()
 }
 
-/// An empty table under these heads, which commas part.
-pub(crate) fn table(heads: &str) -> Table {
-    Table {
+/// A table of these rows under these heads, which commas part.
+pub(crate) fn table<const N: usize>(
+    heads: &str,
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Vec<Block> {
+    let rows = rows.into_iter().map(|row| row.to_vec());
+    vec![Block::Table(Table {
         heads: heads.split(", ").map(str::to_owned).collect(),
-        rows: Vec::new(),
-    }
+        rows: rows.collect(),
+    })]
 }
 
 /// A command's words as a shell takes them.
@@ -211,37 +228,31 @@ pub(crate) fn load(
     }
 }
 
-/// A server of this name that is started by these words with a port of its own, and is ready within that time.
-pub(crate) fn server(name: &str, words: Vec<String>, log: PathBuf, ready: Duration) -> ServerSpec {
-    ServerSpec {
+/// A server of this name that is started by these words, on the port that they say or a free one, and is ready within that time.
+pub(crate) fn server(
+    (name, words): (&str, Vec<String>),
+    environment: Vec<(OsString, OsString)>,
+    log: PathBuf,
+    ready: Duration,
+) -> Needs {
+    Needs::Started(ServerSpec {
         name: name.to_owned(),
+        port: flags::value(&words, &["--port"]).and_then(|port| port.parse().ok()),
         words,
-        environment: Vec::new(),
-        port: None,
+        environment,
         log,
         ready,
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn a_run_is_the_same_one_whatever_folder_this_program_lies_in() {
-        let of = |folder: &str, model: &str| {
-            let engine = format!("{folder}/tplens serve engine --model {model}");
-            json!({"tp": [1], "server": [format!("{folder}/tplens"), "serve", engine]})
-        };
-        let kept = of("/opt/tplens-1", "m");
-        assert_eq!(as_kept(of("/opt/tplens-2", "m"), Some(kept.clone())), kept);
-        // Another model, and a plan whose server is a table, stay what they are.
-        let other = of("/opt/tplens-2", "n");
-        assert_eq!(as_kept(other.clone(), Some(kept)), other);
-        let plan = |command: &str| json!({"server": {"command": [command]}});
-        assert_eq!(as_kept(plan("a"), Some(plan("b"))), plan("a"));
-        assert_eq!(as_kept(plan("a"), Some(json!([]))), plan("a"));
+        assert_eq!(anywhere("/opt/tplens-1/tplens"), "tplens");
+        let engine = anywhere("/opt/tplens-1/tplens serve engine --model /a/m");
+        assert_eq!(engine, "tplens serve engine --model /a/m");
     }
 }

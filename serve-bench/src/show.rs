@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use import::ImportError;
-use import::serve::{Latency, ServeFormat, ServeResult, read_all};
+use import::serve::{Latency, ServeResult, read_all};
 use program::Stop;
 use program::outputs::{self, check_file};
 use program::show::Show;
 use record::{Payload, Record, ResultFolder, exit};
 use view::{Document, csv, serve};
 
+use crate::json;
+use crate::planner::whole;
 use crate::sweep::{Plan, expand};
 
 /// What is shown and where to.
@@ -42,18 +44,7 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> Result<u8, Stop> {
     {
         return Ok(code);
     }
-    let (mut results, mut refused, mut others) = (Vec::new(), Vec::new(), 0);
-    for path in &args.paths {
-        let found = cells(path);
-        let is_folder = found.iter().all(|(_, cell)| cell != path);
-        for (label, cell) in found {
-            match read_all(&cell) {
-                Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
-                Err(error) if is_folder && is_other(&error, &cell) => others += 1,
-                Err(error) => refused.push(error.to_string()),
-            }
-        }
-    }
+    let (results, refused, others) = found(&args.paths);
     let none = format!("{others} other files are no serving results.");
     if results.is_empty() {
         return Err(Stop::Usage(refused.into_iter().next().unwrap_or(none)));
@@ -64,12 +55,26 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> Result<u8, Stop> {
         true => outputs::print(&lines(results.iter().map(|(_, one)| one))),
         false => show.print(&document),
     };
-    let whole = match refused.is_empty() {
-        true => exit::DONE,
-        false => exit::INCONCLUSIVE,
-    };
     let page = page(args.html.as_deref(), &document);
-    Ok(exit::fold([shown, page, whole]))
+    Ok(exit::fold([shown, page, whole(refused.is_empty())]))
+}
+
+/// A result with the name of its cell, where it is of a sweep.
+pub(crate) type Named = (Option<String>, ServeResult);
+
+/// The results that paths name, why others cannot be read, and how many files of folders are none.
+pub(crate) fn found(paths: &[PathBuf]) -> (Vec<Named>, Vec<String>, usize) {
+    let (mut results, mut refused, mut others) = (Vec::new(), Vec::new(), 0);
+    for path in paths {
+        for (label, cell) in cells(path) {
+            match read_all(&cell) {
+                Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
+                Err(error) if cell != *path && is_other(&error, &cell) => others += 1,
+                Err(error) => refused.push(error.to_string()),
+            }
+        }
+    }
+    (results, refused, others)
 }
 
 /// Whether a file in a folder is no serving result: a log, a page, a lock, or what another command wrote.
@@ -86,13 +91,8 @@ fn is_other(error: &ImportError, path: &Path) -> bool {
 
 /// Shows a record of ours, also one without a summary; `None` where the path is no such record.
 fn own(path: &Path, args: &ShowArgs, show: Show) -> Option<u8> {
-    let is_tplens = |one: &ServeResult| one.run.format == ServeFormat::Tplens;
-    let is_ours = match read_all(path) {
-        Ok(results) => results.iter().any(is_tplens),
-        // What is there of a record is shown also where it has no summary.
-        Err(ImportError::Record(_)) => true,
-        Err(_) => path.is_dir() && ResultFolder::is_taken(path) || record::load(path).is_ok(),
-    };
+    // What is there of a record is shown also where it has no summary.
+    let is_ours = path.is_dir() && ResultFolder::is_taken(path) || record::load(path).is_ok();
     let record = match is_ours.then(|| outputs::opened(path))? {
         Ok(record) => record,
         Err(code) => return Some(code),
@@ -112,7 +112,7 @@ pub(crate) fn page(file: Option<&Path>, document: &Document) -> u8 {
 
 /// The path itself, or the results in a folder that is none: the cells of a sweep with what its plan says they are, else all below
 /// it with the names of their folders.
-pub(crate) fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
+fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     let is_result = |path: &Path| path.is_file() || ResultFolder::is_taken(path);
     let Ok(entries) = std::fs::read_dir(path) else {
         return vec![(None, path.to_owned())];
@@ -120,11 +120,12 @@ pub(crate) fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     if is_result(path) {
         return vec![(None, path.to_owned())];
     }
-    let plan = Plan::read(&path.join("plan.toml")).ok();
+    let plan = json::read(&path.join("settings.json"), bounded::SETTINGS);
+    let plan = plan.and_then(|plan| serde_json::from_value::<Plan>(plan).ok());
     if let Some(planned) = plan.and_then(|plan| expand(&plan).ok()) {
         let cell = |cell: &crate::sweep::Cell| {
             let folder = path.join("cells").join(&cell.name);
-            ResultFolder::is_taken(&folder).then(|| (Some(cell.config.clone()), folder))
+            ResultFolder::is_taken(&folder).then(|| (cell.label(), folder))
         };
         return planned.iter().filter_map(cell).collect();
     }
@@ -144,27 +145,19 @@ fn lines<'a>(results: impl Iterator<Item = &'a ServeResult>) -> String {
     for result in results {
         let file = result.run.origin.replace('"', "\"\"");
         let mut line = |what: &str, value: Option<f64>| {
-            if let Some(value) = value {
-                csv += &format!("\"{file}\",{what},{value}\n");
-            }
+            let line = value.map(|value| format!("\"{file}\",{what},{value}\n"));
+            csv.extend(line);
         };
         line("requests,rate,req/s", Some(result.run.requests_per_s));
         line("output tokens,rate,tok/s", result.output_tokens_per_s());
         line("all tokens,rate,tok/s", result.total_tokens_per_s());
         line("in flight,mean,requests", result.in_flight());
         for latency in Latency::ALL {
-            let Some(spread) = result.spread(latency) else {
-                continue;
-            };
-            let mean = ("mean", Some(spread.mean));
-            let rest = [
-                ("median", spread.median),
-                ("p90", spread.p90),
-                ("p99", spread.p99),
-            ];
-            for (statistic, value) in [mean].into_iter().chain(rest) {
-                line(&format!("{},{statistic},ms", latency.name()), value);
-            }
+            let (name, of) = (latency.name(), result.spread(latency));
+            line(&format!("{name},mean,ms"), of.map(|of| of.mean));
+            line(&format!("{name},median,ms"), of.and_then(|of| of.median));
+            line(&format!("{name},p90,ms"), of.and_then(|of| of.p90));
+            line(&format!("{name},p99,ms"), of.and_then(|of| of.p99));
         }
     }
     csv

@@ -85,24 +85,6 @@ fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_
     );
     assert!(out.join("report.html").exists());
 
-    // A signal ends it while a run whose result is gone is made again: what was found stays.
-    let kept = ["slo.json", "report.html"].map(|name| read(out.join(name)));
-    std::fs::rename(out.join("run-02-8"), scratch.join("gone")).unwrap();
-    let mut broken = search(&scratch, &engine.url);
-    broken.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut broken = broken.spawn().unwrap();
-    let begun = Instant::now();
-    while !out.join("run-02-8.open").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no run again");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let id = broken.id().to_string();
-    Command::new("kill").args(["-TERM", &id]).status().unwrap();
-    assert_eq!(broken.wait().unwrap().code(), Some(143));
-    for (file, bytes) in kept {
-        assert!(std::fs::read(&file).unwrap() == bytes, "{}", file.display());
-    }
-
     // The same folder with another limit is another search.
     let other = scratch.line("slo --slo max_ttft<=1s --out search", &[]);
     other.expect(2);

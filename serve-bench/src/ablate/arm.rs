@@ -109,41 +109,29 @@ pub(super) struct Arm {
     pub(super) variables: Vec<(String, String)>,
 }
 
-/// What one vendor's software calls its variables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Names {
-    /// What the collective library's begin with.
-    pub(super) collectives: &'static str,
-    /// The devices that a process sees.
-    pub(super) visible: &'static str,
-    /// By which vLLM and SGLang are given another file in the place of NCCL or RCCL: vLLM 0.13.0 `vllm/envs.py`, SGLang 0.5.6
-    /// `pynccl_wrapper.py`.
-    pub(super) library: Option<[&'static str; 2]>,
-    /// By which vLLM is told to leave torch's symmetric memory.
-    pub(super) symmetric: Option<&'static str>,
-}
-
-impl Names {
-    /// Those of a vendor; `None` for host memory and for GPUs whose software is not known.
-    ///
-    /// Sources: NCCL's user guide, environment variables; RCCL takes the same names (its environment variables page); MetaX's guide to
-    /// MCCL's environment variables, 2.1.12, 2.1.13, 2.2.11, 2.2.21 and 2.5.2.
-    pub(super) fn of(vendor: Vendor) -> Option<Self> {
-        let (collectives, visible) = match vendor {
-            Vendor::Nvidia => ("NCCL", "CUDA_VISIBLE_DEVICES"),
-            Vendor::Amd => ("NCCL", "HIP_VISIBLE_DEVICES"),
-            Vendor::Metax => ("MCCL", "MACA_VISIBLE_DEVICES"),
-            _ => return None,
-        };
-        let is_nccl = collectives == "NCCL";
-        Some(Self {
-            collectives,
-            visible,
-            library: is_nccl.then_some(["VLLM_NCCL_SO_PATH", "SGLANG_NCCL_SO_PATH"]),
-            symmetric: (vendor == Vendor::Nvidia).then_some("VLLM_ALLREDUCE_USE_SYMM_MEM"),
-        })
+/// What a vendor's variables of its collective library begin with, and the variable of the devices that a process sees; `None` for host
+/// memory and for GPUs whose software is not known.
+///
+/// Sources: NCCL's user guide, environment variables; RCCL takes the same names (its environment variables page); MetaX's guide to
+/// MCCL's environment variables, 2.1.12, 2.1.13, 2.2.11, 2.2.21 and 2.5.2.
+pub(super) fn variables(vendor: Vendor) -> Option<[&'static str; 2]> {
+    match vendor {
+        Vendor::Nvidia => Some([NCCL, "CUDA_VISIBLE_DEVICES"]),
+        Vendor::Amd => Some([NCCL, "HIP_VISIBLE_DEVICES"]),
+        Vendor::Metax => Some(["MCCL", "MACA_VISIBLE_DEVICES"]),
+        _ => None,
     }
 }
+
+/// What variables of NCCL and RCCL begin with.
+pub(super) const NCCL: &str = "NCCL";
+
+/// By which vLLM and SGLang are given another file in the place of NCCL or RCCL: vLLM 0.13.0 `vllm/envs.py`, SGLang 0.5.6
+/// `pynccl_wrapper.py`.
+pub(super) const LIBRARY: [&str; 2] = ["VLLM_NCCL_SO_PATH", "SGLANG_NCCL_SO_PATH"];
+
+/// By which vLLM is told to leave torch's symmetric memory, on NVIDIA's GPUs.
+pub(super) const SYMMETRIC: &str = "VLLM_ALLREDUCE_USE_SYMM_MEM";
 
 #[cfg(test)]
 mod tests {

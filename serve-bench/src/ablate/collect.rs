@@ -63,12 +63,7 @@ fn quantiles(mid: f64, low: f64, high: f64) -> Range {
 ///
 /// # Errors
 /// In words, why it says nothing.
-pub(super) fn launch(
-    plan: &Plan<'_>,
-    order: u32,
-    launch: &Launched,
-    folder: &Path,
-) -> Result<Launch, String> {
+pub(super) fn launch(plan: &Plan<'_>, launch: &Launched, folder: &Path) -> Result<Launch, String> {
     let at = folder.join(&launch.name);
     let timed = load(&at.join("allreduce")).map_err(|error| error.to_string())?;
     if timed.exit_code == exit::WRONG_DATA {
@@ -120,7 +115,7 @@ pub(super) fn launch(
         ));
     };
     Ok(Launch {
-        order,
+        order: launch.order,
         collective_us: Some(collective_us),
         step_ms,
         steps,

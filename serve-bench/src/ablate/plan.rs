@@ -10,9 +10,9 @@ use record::{CallMode, CollectiveKind, PlannedStep, private, write_whole};
 use runner::run::Step;
 use serde_json::{Value, json};
 use stats::rounds;
-use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Surroundings, plan};
+use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Surroundings, Vendor, plan};
 
-use super::arm::{Arm, Names, ROWS, Row, collectives_us, delayed, names};
+use super::arm::{self, Arm, LIBRARY, NCCL, ROWS, Row, SYMMETRIC, collectives_us, delayed, names};
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::planner::words;
 use crate::study::subject::{Subject, SubjectArgs, first, visible};
@@ -58,7 +58,7 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "sim")]
     pub(super) shim: Option<PathBuf>,
 
-    /// Launches of each arm. A round has one of each in random order, and the next round the reverse of it.
+    /// Launches of each arm; fewer than 3 decide nothing. A round has one of each in random order, and the next round the reverse of it.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) launches: u32,
 
@@ -99,9 +99,10 @@ pub(super) struct Plan<'a> {
     pub(super) launches: Vec<Launched>,
 }
 
-/// A launch: its name and that of its folder, and its arm by number.
+/// A launch: its place in the order, its name and that of its folder, and its arm by number.
 #[derive(Debug, Clone)]
 pub(super) struct Launched {
+    pub(super) order: u32,
     pub(super) name: String,
     pub(super) arm: usize,
 }
@@ -118,7 +119,7 @@ impl<'a> Plan<'a> {
         around: &Surroundings,
     ) -> Result<Self, Stop> {
         // The embedded engine knows the flag.
-        if subject.command.is_known() || subject.simulated.is_some() {
+        if subject.command.known.is_some() || subject.simulated.is_some() {
             subject.command.add(NO_OWN_ALL_REDUCE);
         }
         let facts = subject.command.flags().facts(args.tp, around);
@@ -147,51 +148,46 @@ impl<'a> Plan<'a> {
             refused: Vec::new(),
             launches: Vec::new(),
         };
-        let names = Names::of(around.vendor);
         for row in &ROWS {
             let is_named = args.arms.iter().any(|name| name == row.name);
             if !args.arms.is_empty() && !is_named && row.change != Change::Baseline {
                 continue;
             }
-            match plan.lacks(row, names, around) {
+            let delays: Vec<_> = args.delays.iter().copied().map(Some).collect();
+            match plan.lacks(row, around) {
                 Some(reason) if is_named => {
                     let why = format!("--arms {}: {reason}; leave it out", row.name);
                     return Err(Stop::Refused(why.into()));
                 }
                 Some(reason) => plan.refused.push((row.name, reason)),
-                None if row.change == Change::Delay => {
-                    for us in &args.delays {
-                        plan.arms.push(plan.arm(row, names, Some(*us))?);
+                None => {
+                    let is_delay = row.change == Change::Delay;
+                    for us in if is_delay { delays } else { vec![None] } {
+                        plan.arms.push(plan.arm(row, around, us)?);
                     }
                 }
-                None => plan.arms.push(plan.arm(row, names, None)?),
             }
         }
-        let order = rounds(plan.arms.len(), args.launches, SEED);
-        let order = order.into_iter().flatten().enumerate();
-        let launched = |(number, arm): (usize, usize)| Launched {
-            name: format!("launches/{number:03}-{}", plan.arms[arm].name),
+        let arms = rounds(plan.arms.len(), args.launches, SEED);
+        let launched = |(order, arm): (u32, usize)| Launched {
+            order,
+            name: format!("launches/{order:03}-{}", plan.arms[arm].name),
             arm,
         };
-        plan.launches = order.map(launched).collect();
+        plan.launches = (0..).zip(arms.concat()).map(launched).collect();
         Ok(plan)
     }
 
     /// Why a row cannot be run on these devices; `None` where it can.
-    fn lacks(
-        &self,
-        row: &Row,
-        names: Option<Names>,
-        around: &Surroundings,
-    ) -> Option<&'static str> {
+    fn lacks(&self, row: &Row, around: &Surroundings) -> Option<&'static str> {
         let simulated = self.subject.simulated.as_ref();
-        match (row.change, names) {
+        match (row.change, arm::variables(around.vendor)) {
             (Change::Baseline, _) => None,
             (_, None) => {
                 Some("no collective library whose variables are known does the collectives here")
             }
             (Change::Delay, _) if simulated.is_some() => None,
-            (Change::Delay, Some(names)) if names.library.is_none() => {
+            (Change::Delay, Some([library, _])) if library != NCCL => {
                 Some("delays need NCCL or RCCL: no library adds them to MCCL's calls")
             }
             (Change::Delay, _) => self.args.shim.is_none().then_some(
@@ -203,13 +199,9 @@ impl<'a> Plan<'a> {
             _ => {
                 let described = simulated?;
                 let whole = collectives_us(described, &self.step)?;
-                match collectives_us(&row.limited(described), &self.step) {
-                    None => Some("the machine file has no times for it"),
-                    Some(us) if (us / whole - 1.0).abs() < LEAST => {
-                        Some("by the machine file it changes nothing at the sizes of this batch")
-                    }
-                    Some(_) => None,
-                }
+                let limited = collectives_us(&row.limited(described), &self.step);
+                let is_same = limited.is_none_or(|us| (us / whole - 1.0).abs() < LEAST);
+                is_same.then_some("by the machine file it changes nothing at the sizes of this batch")
             }
         }
     }
@@ -221,7 +213,7 @@ impl<'a> Plan<'a> {
     fn arm(
         &self,
         row: &'static Row,
-        names: Option<Names>,
+        around: &Surroundings,
         delay_us: Option<u32>,
     ) -> Result<Arm, Stop> {
         let mut arm = Arm {
@@ -233,23 +225,23 @@ impl<'a> Plan<'a> {
             delay_us,
             variables: Vec::new(),
         };
-        let Some(names) = names else {
+        let Some([library, shown]) = arm::variables(around.vendor) else {
             return Ok(arm);
         };
         let mut add = |name: &str, value: String| arm.variables.push((name.to_owned(), value));
         if let Some((name, value)) = row.variable {
-            add(&format!("{}_{name}", names.collectives), value.to_owned());
+            add(&format!("{library}_{name}"), value.to_owned());
         }
         if self.subject.simulated.is_some() {
             return Ok(arm);
         }
         if self.args.subject.gpus.is_some() {
             let devices = self.subject.devices(self.args.tp)?;
-            add(names.visible, visible(&devices, names.visible)?);
+            add(shown, visible(&devices, shown)?);
         }
         let is_sglang = self.subject.command.flags().engine == Some(Engine::Sglang);
-        if let Some(variable) = names.symmetric.filter(|_| !is_sglang) {
-            add(variable, "0".to_owned());
+        if around.vendor == Vendor::Nvidia && !is_sglang {
+            add(SYMMETRIC, "0".to_owned());
         }
         let Some((us, shim)) = delay_us.zip(self.args.shim.as_ref()) else {
             return Ok(arm);
@@ -258,10 +250,10 @@ impl<'a> Plan<'a> {
         if let Some(real) = &self.args.ccl {
             add("TPLENS_DELAY_LIBRARY", text(real));
         }
-        match names.library.filter(|_| self.subject.command.is_known()) {
-            Some(by_name) => add(by_name[usize::from(is_sglang)], text(shim)),
+        match self.subject.command.known.is_some() {
+            true => add(LIBRARY[usize::from(is_sglang)], text(shim)),
             // Found by its name before any other; an empty part would stand for the folder that the server is started in.
-            None => {
+            false => {
                 let folder = text(shim.parent().unwrap_or(Path::new(".")));
                 let after = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
                 let path = [folder, after].join(":");
@@ -329,18 +321,13 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// The disk does not take them.
-    pub(super) fn write_boxes(
-        &self,
-        number: u32,
-        launch: &Launched,
-        folder: &Path,
-    ) -> anyhow::Result<()> {
+    pub(super) fn write_boxes(&self, launch: &Launched, folder: &Path) -> anyhow::Result<()> {
         let Some(described) = &self.subject.simulated else {
             return Ok(());
         };
         let arm = &self.arms[launch.arm];
         let at = folder.join(&launch.name);
-        let bench = delayed(described, arm.delay_us.unwrap_or(0), number);
+        let bench = delayed(described, arm.delay_us.unwrap_or(0), launch.order);
         let engine = arm.row.limited(&bench);
         private::make_folders(&at)?;
         for (name, described) in [(BENCH_BOX, bench), (ENGINE_BOX, engine)] {
@@ -359,10 +346,7 @@ impl<'a> Plan<'a> {
             .delay_us
             .map(|us| format!("{us} us added to each all-reduce"));
         let parts: Vec<String> = variables.chain(flag).chain(delay).collect();
-        match parts.is_empty() {
-            true => "as it is".to_owned(),
-            false => parts.join(", "),
-        }
+        parts.join(", ")
     }
 }
 

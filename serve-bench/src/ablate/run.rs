@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Arm as Kept, LEAST_LAUNCHES, Launch};
+use explain::{Ablation, Arm as Kept};
 use program::Stop;
 use program::command_line::quoted;
 use record::{Payload, exit};
-use runner::run::{Run, Step, complete, set_aside};
+use runner::run::{Run, complete, set_aside};
 use tp_plan::Surroundings;
 use view::{Document, Item, Next, Tone};
 
@@ -17,7 +17,7 @@ use super::collect;
 use super::plan::{AblateArgs, Plan, all_reduces};
 use crate::explain::{boxes, slope_of};
 use crate::json;
-use crate::planner::Asker;
+use crate::planner::{Asker, Servers, usage, whole};
 use crate::study::subject::{LINKS, Subject, check_program};
 
 /// The arms with what their launches measured.
@@ -49,8 +49,7 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         // What a simulated machine refuses is refused before there is a folder.
         let (plan, run) = match &subject.simulated {
             Some(described) => {
-                let around = engine::surroundings(described, args.tp)
-                    .map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
+                let around = engine::surroundings(described, args.tp).map_err(usage("--sim"))?;
                 (Plan::new(args, subject, &around)?, open()?)
             }
             None => {
@@ -61,12 +60,6 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         };
         for (name, reason) in &plan.refused {
             (asker.say)(&format!("without {name}: {reason}"));
-        }
-        if (args.launches as usize) < LEAST_LAUNCHES {
-            (asker.say)(&format!(
-                "{} launches an arm decide nothing: give {LEAST_LAUNCHES}",
-                args.launches
-            ));
         }
         all(&plan, folder, run, asker)
     })
@@ -92,76 +85,77 @@ fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surrounding
 }
 
 fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let launches = || (0u32..).zip(&plan.launches);
     let mut steps = Vec::new();
-    for (order, launch) in launches() {
+    for launch in &plan.launches {
         let own = plan.steps(launch, folder)?;
         let is_done = own.iter().all(|step| step.done(folder).is_some());
         let is_begun = own.iter().any(|step| folder.join(&step.name).exists());
-        if is_begun && (!is_done || collect::launch(plan, order, launch, folder).is_err()) {
+        if is_begun && (!is_done || collect::launch(plan, launch, folder).is_err()) {
             // What was broken off, or says nothing, is done again as a whole: its two steps belong together.
             set_aside(&folder.join(&launch.name))?;
         }
-        plan.write_boxes(order, launch, folder)?;
+        plan.write_boxes(launch, folder)?;
         steps.extend(own);
     }
-    let ends = asker.tried(&mut run, &steps);
-    // With the last server ends what the delay library writes.
-    run.end_server();
-    let mut missing = Vec::new();
-    let mut found: Vec<Vec<Launch>> = vec![Vec::new(); plan.arms.len()];
-    for (number, (order, launch)) in launches().enumerate() {
-        let own = 2 * number..2 * number + 2;
-        let ends = ends.iter().flat_map(|ends| &ends[own.clone()]);
-        let lost = ends.filter_map(|end| end.as_ref().err()).next();
-        let is_open = |step: &Step| step.done(folder).is_none();
+    run.expect(&steps);
+    let (mut missing, mut servers) = (Vec::new(), Servers::default());
+    let mut ablation = ablation(plan);
+    let file = folder.join(FILE);
+    for (launch, own) in plan.launches.iter().zip(steps.chunks(2)) {
+        let mut lost = None;
+        for step in own {
+            lost = lost.or(asker.one(&mut run, step, &mut servers)?.err());
+        }
+        // With its server ends what the delay library writes.
+        run.end_server();
+        let say = |why: &String| (asker.say)(&format!("{} says nothing: {why}", launch.name));
         let one = match lost {
-            Some(lost) => Err(lost.reason.clone()),
-            None if steps[own].iter().any(is_open) => Err("it was broken off".to_owned()),
-            None => collect::launch(plan, order, launch, folder),
+            Some(lost) => Err(lost),
+            None => collect::launch(plan, launch, folder).inspect_err(say),
         };
         match one {
-            Ok(one) => found[launch.arm].push(one),
+            Ok(one) => ablation.arms[launch.arm].launches.push(one),
             Err(reason) => missing.push(format!("{}: {reason}", launch.name)),
         }
+        json::write(&file, &of_launches(&ablation))?;
     }
-    let file = folder.join(FILE);
-    let ablation = ablation(plan, &found);
-    json::write(&file, &ablation)?;
-    ends?;
+    let ablation = of_launches(&ablation);
     let (document, decided) = slope_of(&ablation);
     let document = completed(document, &ablation, &missing, &file);
-    let whole = match missing.is_empty() {
-        true => exit::DONE,
-        false => exit::INCONCLUSIVE,
-    };
+    let whole = whole(missing.is_empty());
     Ok(exit::fold([asker.show.print(&document), whole, decided]))
 }
 
-/// An ablation of which so much was found of each arm; what the slope test compares the others with comes first.
-fn ablation(plan: &Plan<'_>, found: &[Vec<Launch>]) -> Ablation {
+/// The arms that have launches.
+fn of_launches(ablation: &Ablation) -> Ablation {
+    let mut ablation = ablation.clone();
+    ablation.arms.retain(|arm| !arm.launches.is_empty());
+    ablation
+}
+
+/// An ablation without launches; what the slope test compares the others with comes first.
+fn ablation(plan: &Plan<'_>) -> Ablation {
     let subject = &plan.subject;
-    let simulated = subject.simulated.as_ref();
     let engine = plan.facts.describe();
-    let arms = plan.arms.iter().zip(found).map(|(arm, launches)| Kept {
+    let arms = plan.arms.iter().map(|arm| Kept {
         name: arm.name.clone(),
         change: arm.row.change,
         how: plan.how(arm),
-        launches: launches.clone(),
+        launches: Vec::new(),
     });
     Ablation {
         schema: SCHEMA,
         model: subject.model.name.clone(),
         tp: plan.args.tp,
         batch: subject.args.load.concurrency,
-        engine: match simulated.is_some() {
+        engine: match subject.simulated.is_some() {
             true => Some(format!("{}{engine}", explain::EMBEDDED)),
-            false => subject.command.is_known().then_some(engine),
+            false => subject.command.known.is_some().then_some(engine),
         },
-        simulated: simulated.map(|machine| machine.name.clone()),
+        simulated: subject.simulated.as_ref().map(|of| of.name.clone()),
         planned: all_reduces(&plan.step),
         step_from: Some(explain::StepFrom::DecodeGap),
-        arms: arms.filter(|arm| !arm.launches.is_empty()).collect(),
+        arms: arms.collect(),
     }
 }
 

@@ -132,6 +132,7 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
         ]
     );
     let launch = Launched {
+        order: 3,
         name: "launches/003-delay-20".to_owned(),
         arm: 3,
     };

@@ -8,6 +8,7 @@ use stats::{Threshold, Verdict, judge_by, median};
 
 use super::comparison::{Comparison, Row, compare};
 use super::differences::{Difference, Grade};
+use crate::show::Named;
 
 /// The last load of each band; a band begins after the one before it.
 const ENDS: [f64; 9] = [1.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, f64::INFINITY];
@@ -17,9 +18,6 @@ const FLOOR_POINTS: usize = 8;
 
 /// Times that are compared in bands.
 pub(super) const METRICS: [&str; 2] = ["TTFT mean", "TPOT mean"];
-
-/// A result with the name of its cell, where it is of a sweep.
-pub(super) type Named = (Option<String>, ServeResult);
 
 /// Two sides compared load by load.
 #[derive(Debug, Serialize)]
@@ -86,28 +84,35 @@ impl Cells {
         })
     }
 
-    /// The exit code: whether something is worse, and whether all was judged under one load.
-    pub(super) fn code(&self) -> u8 {
-        let is_slower = |band: &Band| band.verdict == Verdict::Regression;
-        let is_worse = match self.bands.is_empty() {
-            true => self.cells.iter().any(Comparison::is_worse),
-            false => self.bands.iter().any(is_slower),
-        };
-        let is_told = |row: &Row| !matches!(row.verdict, Verdict::Unclear | Verdict::NotJudged);
-        let is_told = |one: &Comparison| one.rows.iter().any(is_told);
-        let is_of_load = |one: &Comparison| one.has_worse() && !one.is_worse();
-        let is_of_load = self.bands.is_empty() && self.cells.iter().any(is_of_load);
-        let is_conclusive = self.cells.iter().any(is_told) && !is_of_load;
-        exit_code(is_worse, is_conclusive)
+    /// The only load, where there is one.
+    pub(super) fn alone(&self) -> Option<&Comparison> {
+        Some(&self.cells[..])
+            .filter(|of| of.len() == 1 && self.bands.is_empty())?
+            .first()
     }
 
-    /// A metric's ratios with their loads.
+    /// The exit code: whether something is worse, and whether all was judged under one load.
+    pub(super) fn code(&self) -> u8 {
+        let is_told = |row: &Row| !matches!(row.verdict, Verdict::Unclear | Verdict::NotJudged);
+        let is_told = self.cells.iter().flat_map(|one| &one.rows).any(is_told);
+        if !self.bands.is_empty() {
+            let is_slower = |band: &Band| band.verdict == Verdict::Regression;
+            return exit_code(self.bands.iter().any(is_slower), is_told);
+        }
+        let is_of_load = |one: &Comparison| one.has_worse() && !one.is_worse();
+        let is_conclusive = is_told && !self.cells.iter().any(is_of_load);
+        exit_code(self.cells.iter().any(Comparison::is_worse), is_conclusive)
+    }
+
+    /// A metric's ratios with their loads, by ascending load.
     fn ratios(&self, metric: &str) -> Vec<(f64, f64)> {
         // Of another load a ratio is no verdict on B.
         let valid = self.cells.iter();
         let valid = valid.filter(|one| one.grade.is_some_and(|grade| grade != Grade::C));
         let ratio = |one: &Comparison| Some((one.a.size, one.row(metric)?.ratio));
-        valid.filter_map(ratio).collect()
+        let mut ratios: Vec<(f64, f64)> = valid.filter_map(ratio).collect();
+        ratios.sort_by(|one, other| one.0.total_cmp(&other.0));
+        ratios
     }
 
     /// Every band that has loads.
@@ -118,24 +123,23 @@ impl Cells {
         threshold: Threshold,
     ) -> Vec<Band> {
         let mut bands = Vec::new();
-        let ratios = |all: &[(f64, f64)]| all.iter().map(|one| one.1).collect::<Vec<f64>>();
         for metric in METRICS {
             let of = |cells: &Self| cells.ratios(metric);
             let (all, control, machine) = (of(self), control.map(of), machine.map(of));
-            for at in 0..ENDS.len() {
-                let within = |all: &[(f64, f64)]| -> Vec<(f64, f64)> {
-                    let own = all.iter().filter(|(load, _)| band(*load) == at);
-                    own.copied().collect()
-                };
+            for own in all.chunk_by(|one, other| band(one.0) == band(other.0)) {
                 // Of the same band, or all where there are fewer than so many.
-                let beside = |all: &[(f64, f64)], fewest| match within(all) {
-                    own if own.len() < fewest => ratios(all),
-                    own => ratios(&own),
+                let beside = |all: &[(f64, f64)], fewest| {
+                    let within = |is_all: bool| {
+                        let own = all
+                            .iter()
+                            .filter(|of| is_all || band(of.0) == band(own[0].0));
+                        own.map(|of| of.1).collect::<Vec<f64>>()
+                    };
+                    Some(within(false))
+                        .filter(|own| own.len() >= fewest)
+                        .unwrap_or(within(true))
                 };
-                let mut own = within(&all);
-                own.sort_by(|one, other| one.0.total_cmp(&other.0));
-                let ends = own.first().zip(own.last());
-                let Some(((from, to), ratio)) = ends.zip(median(&ratios(&own))) else {
+                let Some(ratio) = median(&beside(own, 1)) else {
                     continue;
                 };
                 let floor = control.as_ref().and_then(|all| {
@@ -147,8 +151,8 @@ impl Cells {
                 let judged = beyond_machine.unwrap_or(ratio);
                 bands.push(Band {
                     metric,
-                    from: from.0,
-                    to: to.0,
+                    from: own[0].0,
+                    to: own[own.len() - 1].0,
                     loads: own.len(),
                     ratio,
                     floor,

@@ -174,7 +174,6 @@ impl Comparison {
 }
 
 impl Side {
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     fn of(result: &ServeResult) -> Self {
         let run = &result.run;
         let rate = run.request_rate_asked.filter(|rate| rate.is_finite());

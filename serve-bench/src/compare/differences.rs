@@ -83,6 +83,10 @@ impl Difference {
             ("prompt lengths", inputs.is_none()),
             ("requests in flight", both(ServeResult::in_flight).is_none()),
         ];
+        let apart = |both: Option<(f64, f64)>, by: f64, difference: fn(f64, f64) -> Self| {
+            let (a, b) = both.filter(|both| are_apart(*both, by))?;
+            Some(difference(a, b))
+        };
         let rules = [
             is_limited(a).then_some(Self::ClientLimited { of_a: true }),
             is_limited(b).then_some(Self::ClientLimited { of_a: false }),
@@ -95,16 +99,10 @@ impl Difference {
             Some(failures)
                 .filter(|[a, b]| a.max(*b) > FEW_FAILURES)
                 .map(|[a, b]| Self::FailuresDiffer { a, b }),
-            in_flight
-                .filter(|both| are_apart(*both, SAME_BATCH))
-                .map(|(a, b)| Self::BatchDiffers { a, b }),
+            apart(in_flight, SAME_BATCH, |a, b| Self::BatchDiffers { a, b }),
             (a.run.streamed != b.run.streamed).then_some(Self::StreamingDiffers),
-            inputs
-                .filter(|both| are_apart(*both, SAME))
-                .map(|(a, b)| Self::PromptsDiffer { a, b }),
-            outputs
-                .filter(|both| are_apart(*both, SAME))
-                .map(|(a, b)| Self::OutputsDiffer { a, b }),
+            apart(inputs, SAME, |a, b| Self::PromptsDiffer { a, b }),
+            apart(outputs, SAME, |a, b| Self::OutputsDiffer { a, b }),
             other_arrivals(a, b).then_some(Self::ArrivalsDiffer),
         ];
         let untold = untold.into_iter().filter(|(_, is_untold)| *is_untold);
@@ -123,7 +121,6 @@ fn name(model: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn failed(one: &ServeResult) -> f64 {
     let failed = one.run.failed.unwrap_or(0);
     failed as f64 / (one.run.completed + failed).max(1) as f64
@@ -131,7 +128,6 @@ fn failed(one: &ServeResult) -> f64 {
 
 /// In a closed loop the batch in flight must be the same; at the same rate it may differ, and all at once the requests must be as
 /// many.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn in_flight(a: &ServeResult, b: &ServeResult) -> Option<(f64, f64)> {
     match a.run.request_rate_asked.zip(b.run.request_rate_asked) {
         Some((rate, _)) if rate.is_finite() => None,

@@ -4,17 +4,51 @@ use record::exit;
 use stats::Verdict;
 use view::comparison::{Compared, ComparedRow, verdict};
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Next, Section, Table, Tone};
+use view::{Block, Document, Item, Next, Section, Tone};
 
 use super::cells::{Band, Cells, METRICS};
 use super::comparison::{Comparison, Row, Side};
 use super::differences::{Difference, Grade};
+use crate::planner::table;
 
-/// What made the document.
-const MADE_BY: &str = concat!("tplens serve compare ", env!("CARGO_PKG_VERSION"));
+/// The document: of one load its metrics, of several each load, in bands where there are many.
+pub(super) fn document(cells: &Cells) -> Document {
+    let all = || cells.cells.iter();
+    let (answer, next, sections) = match cells.alone() {
+        Some(one) => of_one(one, cells),
+        None => (of_several(cells), None, in_loads(cells)),
+    };
+    // Each once, with how many loads have it.
+    let mut findings: Vec<(Item, usize)> = Vec::new();
+    for item in all().flat_map(|one| &one.differences).map(item) {
+        match findings.iter_mut().find(|(one, _)| one.code == item.code) {
+            Some((_, more)) if cells.cells.len() > 1 => *more += 1,
+            _ => findings.push((item, 0)),
+        }
+    }
+    for (item, more) in findings.iter_mut().filter(|(_, more)| *more > 0) {
+        item.text += &format!(" (and {more} more loads)");
+    }
+    let findings = findings.into_iter().map(|(item, _)| item);
+    let mut simulated = all().filter_map(|one| one.simulated.as_ref());
+    Document {
+        title: "Serving results compared".to_owned(),
+        simulated: simulated.next().map(|(a, b)| format!("{a} (A), {b} (B)")),
+        tone: match cells.code() {
+            exit::DONE => Tone::Good,
+            exit::REJECTED => Tone::Bad,
+            _ => Tone::Warning,
+        },
+        answer,
+        findings: findings.chain(left(cells)).collect(),
+        next: next.map(Next::plain).into_iter().collect(),
+        sections,
+        made_by: format!("tplens serve compare {}", env!("CARGO_PKG_VERSION")),
+    }
+}
 
-/// The document of one load.
-pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
+/// The answer of one load, what to do, and its metrics.
+fn of_one(one: &Comparison, cells: &Cells) -> (Vec<String>, Option<&'static str>, Vec<Section>) {
     let compared = |row: &Row| ComparedRow {
         of: row.metric.clone(),
         bytes: None,
@@ -23,40 +57,39 @@ pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
         interval: row.interval,
         verdict: row.verdict,
     };
-    let troubles = [&comparison.a, &comparison.b].map(|side| {
+    let troubles = [&one.a, &one.b].map(|side| {
         let words = side.findings.iter().map(view::imported::words);
         words.collect::<Vec<String>>()
     });
-    let mut document = Compared {
-        simulated: comparison.simulated.as_ref(),
-        sides: [side("A", &comparison.a), side("B", &comparison.b)],
+    let Document {
+        mut answer,
+        sections,
+        ..
+    } = Compared {
+        simulated: None,
+        sides: [side("A", &one.a), side("B", &one.b)],
         differences: Vec::new(),
         machines: None,
-        rows: comparison.rows.iter().map(compared).collect(),
+        rows: one.rows.iter().map(compared).collect(),
         lost: Vec::new(),
         untried: Vec::new(),
-        only: [comparison.only_a.len(), comparison.only_b.len()],
+        only: [one.only_a.len(), one.only_b.len()],
         troubles: [&troubles[0], &troubles[1]],
         worse_peers: 0,
-        threshold: comparison.threshold,
+        threshold: one.threshold,
     }
     .document();
-    let answer = &mut document.answer;
-    let times = headline(&comparison.headline);
-    answer[0] = format!("{}: {times}", told(&comparison.rows));
-    let next = match (comparison.grade, comparison.headline.interval) {
+    let times = headline(&one.headline);
+    answer[0] = format!("{}: {times}", told(&one.rows));
+    let next = match (one.grade, one.headline.interval) {
         (None, _) => {
-            document.tone = Tone::Bad;
-            let mut refusals = comparison.differences.iter().map(item);
+            let mut refusals = one.differences.iter().map(item);
             let refusal = refusals.find(|one| one.tone == Tone::Bad);
             let refusal = refusal.map_or_else(String::new, |one| one.text);
-            *answer = vec![format!("Not comparable. {refusal}."), times];
+            answer = vec![format!("Not comparable. {refusal}."), times];
             "measure both with the same model and load, without failed requests."
         }
         (Some(Grade::C), _) => {
-            if comparison.has_worse() {
-                document.tone = Tone::Warning;
-            }
             answer[0].insert_str(0, "Grade C (another load, or a client was the limit): ");
             "measure both with the same lengths and load, and a client that keeps up."
         }
@@ -67,12 +100,7 @@ pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
         let what = "The sides share no load: these are the fastest of each.";
         answer.push(what.to_owned());
     }
-    document.title = "Two serving results".to_owned();
-    document.findings = comparison.differences.iter().map(item).collect();
-    document.findings.extend(left(cells));
-    document.next = vec![Next::plain(next)];
-    document.made_by = MADE_BY.to_owned();
-    document
+    (answer, Some(next), sections)
 }
 
 /// In how many figures B is what: the one verdict of a comparison.
@@ -107,61 +135,35 @@ fn headline(of: &Row) -> String {
     )
 }
 
-/// The document of several loads.
-pub(super) fn of_several(cells: &Cells) -> Document {
+/// The answer of several loads.
+fn of_several(cells: &Cells) -> Vec<String> {
+    if !cells.bands.is_empty() {
+        return METRICS.iter().filter_map(|of| band(cells, of)).collect();
+    }
     let all = || cells.cells.iter();
     let times: Vec<f64> = all().map(|one| one.headline.times).collect();
-    let answer = match cells.bands.is_empty() {
-        true => vec![format!(
-            "{}: {:.2}-{:.2}x in {}, median {:.2}x of {} loads.",
-            told(all().flat_map(|one| &one.rows)),
-            times.iter().copied().fold(f64::INFINITY, f64::min),
-            times.iter().copied().fold(0.0, f64::max),
-            all().next().map_or("", |one| one.headline.metric.as_str()),
-            stats::median(&times).unwrap_or(f64::NAN),
-            times.len()
-        )],
-        false => METRICS.iter().filter_map(|of| band(cells, of)).collect(),
-    };
-    // Each once, with how many loads have it.
-    let mut findings: Vec<(Item, usize)> = Vec::new();
-    for item in all().flat_map(|one| &one.differences).map(item) {
-        match findings.iter_mut().find(|(one, _)| one.code == item.code) {
-            Some((_, more)) => *more += 1,
-            None => findings.push((item, 0)),
-        }
-    }
-    for (item, more) in findings.iter_mut().filter(|(_, more)| *more > 0) {
-        item.text += &format!(" (and {more} more loads)");
-    }
-    let findings = findings.into_iter().map(|(item, _)| item);
-    let is_banded = !cells.bands.is_empty();
-    let bands = is_banded.then(|| {
-        let heading = "B's time over A's, medians in bands of loads";
-        Section::new(heading, vec![Block::Table(of_bands(cells))])
-    });
+    vec![format!(
+        "{}: {:.2}-{:.2}x in {}, median {:.2}x of {} loads.",
+        told(all().flat_map(|one| &one.rows)),
+        times.iter().copied().fold(f64::INFINITY, f64::min),
+        times.iter().copied().fold(0.0, f64::max),
+        all().next().map_or("", |one| one.headline.metric.as_str()),
+        stats::median(&times).unwrap_or(f64::NAN),
+        times.len()
+    )]
+}
+
+fn in_loads(cells: &Cells) -> Vec<Section> {
+    let detail = !cells.bands.is_empty();
+    let bands = Section::new(
+        "B's time over A's, medians in bands of loads",
+        of_bands(cells),
+    );
     let loads = Section {
-        detail: is_banded,
-        ..Section::new(
-            "Each load, how many times as fast B is",
-            vec![Block::Table(loads(cells))],
-        )
+        detail,
+        ..Section::new("Each load, how many times as fast B is", loads(cells))
     };
-    let mut simulated = all().filter_map(|one| one.simulated.as_ref());
-    Document {
-        title: "Serving results, load by load".to_owned(),
-        simulated: simulated.next().map(|(a, b)| format!("{a} (A), {b} (B)")),
-        tone: match cells.code() {
-            exit::DONE => Tone::Good,
-            exit::REJECTED => Tone::Bad,
-            _ => Tone::Warning,
-        },
-        answer,
-        findings: findings.chain(left(cells)).collect(),
-        next: Vec::new(),
-        sections: bands.into_iter().chain([loads]).collect(),
-        made_by: MADE_BY.to_owned(),
-    }
+    detail.then_some(bands).into_iter().chain([loads]).collect()
 }
 
 /// What B costs of a metric beyond the control, in a sentence.
@@ -184,31 +186,23 @@ fn band(cells: &Cells, metric: &str) -> Option<String> {
     ))
 }
 
-fn of_bands(cells: &Cells) -> Table {
-    let mut table = Table::under([
-        "",
-        "loads",
-        "n",
-        "B/A",
-        "floor",
-        "without machine",
-        "verdict",
-    ]);
+fn of_bands(cells: &Cells) -> Vec<Block> {
+    let heads = ", loads, n, B/A, floor, without machine, verdict";
     let dash = || "—".to_owned();
-    for band in &cells.bands {
-        table.row([
+    let row = |band: &Band| {
+        let floor = band.floor.map(|floor| format!("{:.1}%", floor * 100.0));
+        let beyond = band.beyond_machine.map(|ratio| format!("{ratio:.3}"));
+        [
             band.metric.to_owned(),
             format!("{}-{}", band.from, band.to),
             band.loads.to_string(),
             format!("{:.3}", band.ratio),
-            band.floor
-                .map_or_else(dash, |floor| format!("{:.1}%", floor * 100.0)),
-            band.beyond_machine
-                .map_or_else(dash, |ratio| format!("{ratio:.3}")),
+            floor.unwrap_or_else(dash),
+            beyond.unwrap_or_else(dash),
             verdict(band.verdict).to_owned(),
-        ]);
-    }
-    table
+        ]
+    };
+    table(heads, cells.bands.iter().map(row))
 }
 
 /// What only one side has.
@@ -219,18 +213,16 @@ fn left(cells: &Cells) -> Option<Item> {
     (a + b > 0 && !is_one_each).then(|| Item::of(Tone::Warning, text).coded("not-compared"))
 }
 
-fn loads(cells: &Cells) -> Table {
-    let mut table = Table::under([
-        "load", "in", "A tok/s", "B tok/s", "tok/s", "TTFT", "TPOT", "verdict", "grade",
-    ]);
+fn loads(cells: &Cells) -> Vec<Block> {
+    let heads = "load, in, A tok/s, B tok/s, tok/s, TTFT, TPOT, verdict, grade";
     let dash = || "—".to_owned();
-    for one in &cells.cells {
+    let row = |one: &Comparison| {
         let times = |metric| {
             let row = one.row(metric);
             row.map_or_else(dash, |row| format!("{:.2}x", row.times))
         };
         let tokens = one.row("output tokens");
-        table.row([
+        [
             one.a.load.clone(),
             maybe(one.a.input_tokens_each),
             maybe(tokens.map(|row| row.a)),
@@ -240,9 +232,9 @@ fn loads(cells: &Cells) -> Table {
             times("TPOT mean"),
             verdict(one.headline.verdict).to_owned(),
             one.grade.map_or_else(dash, |grade| format!("{grade:?}")),
-        ]);
-    }
-    table
+        ]
+    };
+    table(heads, cells.cells.iter().map(row))
 }
 
 /// A file in a line.

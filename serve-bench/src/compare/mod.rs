@@ -11,15 +11,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use import::serve::read_all;
 use program::compare::CompareFlags;
-use program::outputs;
-use program::say;
 use program::show::Show;
+use program::{Stop, outputs};
 use record::exit;
 
-use crate::show;
-use cells::{Cells, Named};
+use crate::show::{self, Named};
+use cells::Cells;
 
 /// More loads than this are shown in bands.
 const FEW: usize = 16;
@@ -57,22 +55,22 @@ pub(crate) struct CompareArgs {
 }
 
 /// Compares two results, prints, and gives the exit code.
-pub(crate) fn run(args: &CompareArgs, show: Show) -> u8 {
-    if let Err(reason) = args.flags.check() {
-        say!("error: {reason}");
-        return exit::USAGE;
-    }
-    match compared(args) {
-        Ok(comparison) => written(args, show, &comparison),
-        Err(error) => {
-            say!("error: {}", outputs::told(&error));
-            exit::USAGE
-        }
-    }
-}
-
+///
 /// # Errors
 /// One of them cannot be read, or only one of them is simulated.
+pub(crate) fn run(args: &CompareArgs, show: Show) -> Result<u8, Stop> {
+    args.flags.check().map_err(Stop::Usage)?;
+    let cells = compared(args).map_err(|error| Stop::Usage(outputs::told(&error)))?;
+    let json = args.flags.json.as_deref();
+    let document = document::document(&cells);
+    let printed = match cells.alone() {
+        Some(one) => outputs::with_json(show, &document, one, json),
+        None => outputs::with_json(show, &document, &cells, json),
+    };
+    let page = show::page(args.html.as_deref(), &document);
+    Ok(exit::fold([printed, page, cells.code()]))
+}
+
 fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
     let threshold = args.flags.threshold;
     let of = |a: &Path, b: &Path| Cells::of(&opened(a)?, &opened(b)?, threshold);
@@ -88,24 +86,6 @@ fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
     Ok(cells)
 }
 
-fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
-    let json = args.flags.json.as_deref();
-    let (document, printed) = match &cells.cells[..] {
-        [one] if cells.bands.is_empty() => {
-            let document = document::of_one(one, cells);
-            let printed = outputs::with_json(show, &document, one, json);
-            (document, printed)
-        }
-        _ => {
-            let document = document::of_several(cells);
-            let printed = outputs::with_json(show, &document, cells, json);
-            (document, printed)
-        }
-    };
-    let page = show::page(args.html.as_deref(), &document);
-    exit::fold([printed, page, cells.code()])
-}
-
 /// The results that a path names, as `FILE#2` the second of a file. Errors of the readers carry their sources' words already, so that
 /// they are not handed on as a chain.
 fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
@@ -115,14 +95,8 @@ fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
         Some((file, Ok(number))) => (Path::new(file), Some(number)),
         _ => (path, None),
     };
-    let (mut results, mut refused) = (Vec::new(), Vec::new());
     let paths = beginning_with(file).unwrap_or_else(|| vec![file.to_owned()]);
-    for (label, path) in paths.iter().flat_map(|path| show::cells(path)) {
-        match read_all(&path) {
-            Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
-            Err(error) => refused.push(error.to_string()),
-        }
-    }
+    let (mut results, refused, _) = show::found(&paths);
     let count = results.len();
     match number {
         None if count > 0 => Ok(results),

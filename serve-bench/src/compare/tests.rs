@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use import::serve::read_all;
 use stats::{Threshold, Verdict};
 
-use super::cells::{Cells, Named};
+use super::cells::Cells;
 use super::differences::{Difference, Grade};
+use crate::show::Named;
 
 const FIVE: Threshold = Threshold(0.05);
 

@@ -97,7 +97,8 @@ impl Sources {
         // A shard runs on one GPU.
         let half = self.half.iter().map(|file| beside.run(Some(1), file));
         let half = half.map(|run| run.map(|(_, run)| run));
-        let half = half.collect::<Result<Vec<_>, String>>()?;
+        let half = half.collect::<Result<Vec<_>, String>>();
+        let half = half.map_err(|why| format!("--half: {why}; a shard runs on one GPU"))?;
         once_each(runs.iter().map(|(_, run)| run).chain(&half))?;
         let (mut timed, mut curve, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.case.allreduce {
@@ -114,6 +115,13 @@ impl Sources {
             timed.push(file);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
+        // As `tplens half` names it.
+        let shard_of = |run: &ServeRun| run.model.as_ref()?.rsplit_once("-half-tp")?.1.parse().ok();
+        if let Some(other) = half.iter().filter_map(shard_of).find(|of: &u32| *of != tp) {
+            return Err(format!(
+                "--half: it is a shard of TP{other}, and TP{tp} is explained: run tplens half --tp {tp}"
+            ));
+        }
         let on_cpus = is_on_cpus(&timed);
         let machine = Machine::of(&self.case, self.ranks.max(tp), on_cpus, &mut seen)?;
         let mut around = machine.around;

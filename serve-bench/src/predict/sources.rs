@@ -2,8 +2,9 @@
 
 use ::explain::{DESCRIBED, PredictInputs};
 use boxfile::{BoxFile, CollectiveKind as Kind, CollectiveLibrary};
+use engine::Curve;
 use import::{CurvePoint, ServeRun};
-use record::{CallMode, CollectiveKind};
+use record::{CallMode, CollectiveKind, CollectivePath};
 
 use super::args::PredictArgs;
 use crate::explain::Sources;
@@ -55,10 +56,11 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     let flight = runs().find_map(|run| run.concurrency_asked);
     // Of engines that are split each batch is looked at.
     let split = args.paper.split.map(|_| 1);
-    let known = args.batch.or_else(|| flight.map(whole));
-    let batch = known.or(split).unwrap_or(BATCH);
+    let flight = flight.map(|flight| flight.round().clamp(1.0, 1e6) as u32);
+    let batch = args.batch.or(flight).or(split).unwrap_or(BATCH);
     let each = |given: Option<u32>, all: fn(&ServeRun) -> Option<u64>, usual: f64| {
-        let of = |run: &ServeRun| Some(per(all(run)?, run.completed)).filter(|of| of.is_finite());
+        let of = |run: &ServeRun| Some(all(run)? as f64 / run.completed as f64);
+        let of = |run: &ServeRun| of(run).filter(|of| of.is_finite());
         let known = given.map(f64::from).or_else(|| runs().find_map(of));
         known.unwrap_or(usual)
     };
@@ -76,7 +78,6 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
 
 /// The collective times that a box file states, as points of a simulated box.
 fn curve_of(described: &BoxFile) -> Vec<CurvePoint> {
-    let library = described.collective_library();
     let mut points = Vec::new();
     for table in &described.collective {
         let kind = match table.kind {
@@ -85,13 +86,16 @@ fn curve_of(described: &BoxFile) -> Vec<CurvePoint> {
             Kind::ReduceScatter => continue,
         };
         let own = table.library == CollectiveLibrary::Custom;
-        for (bytes, _) in &table.points {
-            // The library takes the fastest of its tables; another table of the same size gives the same point.
-            let taken = if own { Some(table.library) } else { library };
-            let us = taken
-                .and_then(|taken| described.collective_us(taken, table.kind, table.ranks, *bytes));
-            let Some(us) = us else { continue };
-            let point = CurvePoint {
+        let path = if own {
+            CollectivePath::Custom
+        } else {
+            CollectivePath::Library
+        };
+        // The library takes the fastest of its tables; another table of the same size gives the same point.
+        let curve = Curve::of_box(described, table.ranks);
+        let timed = table.points.iter().filter_map(|(bytes, _)| {
+            let us = curve.us(kind, path, *bytes)?;
+            Some(CurvePoint {
                 kind,
                 ranks: table.ranks,
                 bytes_per_rank: *bytes,
@@ -104,28 +108,10 @@ fn curve_of(described: &BoxFile) -> Vec<CurvePoint> {
                 engine: own.then(|| DESCRIBED.to_owned()),
                 origin: format!("box file {}", described.name),
                 simulated: Some(described.name.clone()),
-            };
-            if !points.contains(&point) {
-                points.push(point);
-            }
-        }
+            })
+        });
+        let new: Vec<CurvePoint> = timed.filter(|point| !points.contains(point)).collect();
+        points.extend(new);
     }
     points
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "tokens and requests are far below 2^53"
-)]
-fn per(all: u64, requests: u64) -> f64 {
-    all as f64 / requests as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "held between 1 and a million"
-)]
-fn whole(flight: f64) -> u32 {
-    flight.round().clamp(1.0, 1e6) as u32
 }

@@ -9,6 +9,7 @@ use program::seed_of_now;
 use record::redacted_arguments;
 use runner::run::Step;
 use serde_json::Value;
+use stats::Threshold;
 
 use super::objective::Objective;
 use super::search::Bounds;
@@ -16,8 +17,8 @@ use crate::json;
 use crate::load::without_headers;
 use crate::planner::{load, words};
 
-/// The version of the answer and of the settings.
-pub(super) const SCHEMA: u32 = 3;
+/// The version of the settings.
+const SCHEMA: u32 = 3;
 
 /// The largest request rate, or concurrency, at which every objective is kept: doubling from --start, then halving the gap, each
 /// run a `tplens serve run` with the flags after `--`. Goes on where it was broken off when started again with the same flags
@@ -48,8 +49,8 @@ pub(crate) struct SloArgs {
     start: Option<f64>,
 
     /// How well the largest load is to be known.
-    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
-    resolution: f64,
+    #[arg(long, value_name = "PERCENT", default_value = "3%")]
+    resolution: Threshold,
 
     /// Runs at most, repeats too.
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -101,9 +102,8 @@ impl Search {
 /// Requests for each in flight, of a run at a concurrency.
 const ROUNDS: f64 = 4.0;
 
-/// Flags of `tplens serve run` that every search sets, or that make another load than its own.
-const ITS_OWN: &str = "--num-prompts --requests --seed --out --duration --ramp-up-strategy \
-    --no-stream --request-rate --max-concurrency";
+/// What a request is assumed to take, s, until one did.
+const REQUEST_S: f64 = 10.0;
 
 impl SloArgs {
     /// What was searched, for its folder, where only the same search goes on; with the seed of the first run: of the command line, of
@@ -131,37 +131,23 @@ impl SloArgs {
     }
 
     /// Where to search: from the rate at which the requests that the objectives need arrive within the window.
-    ///
-    /// # Errors
-    /// In words: what cannot be searched.
-    pub(super) fn bounds(&self) -> Result<Bounds, String> {
-        let whole = self.search == Search::Concurrency;
-        for flag in self.load.iter().filter_map(|word| word.split('=').next()) {
-            // A rate may have a limit of what is in flight.
-            if ITS_OWN.split(' ').any(|own| own == flag) && (whole || flag != "--max-concurrency") {
-                return Err(format!(
-                    "slo sets the load, its seed and its folder: leave {flag} out"
-                ));
-            }
-        }
+    pub(super) fn bounds(&self) -> Bounds {
         let needed = f64::from(self.least_requests()) / self.window.as_secs_f64();
         let usual = ((needed * 1e3).floor() / 1e3).max(1.0);
+        let whole = self.search == Search::Concurrency;
         let start = self.start.unwrap_or(if whole { 4.0 } else { usual });
-        let (lowest, highest) = match whole {
-            true => (1.0, 16_384.0),
-            false => (start / 1e3, start * 1e3),
+        let (start, lowest, highest) = match whole {
+            true => (start.round().clamp(1.0, 16_384.0), 1.0, 16_384.0),
+            false => (start, start / 1e3, start * 1e3),
         };
-        if whole && (start.fract() != 0.0 || !(lowest..=highest).contains(&start)) {
-            return Err("--start of a concurrency is a whole number to 16384".to_owned());
-        }
-        Ok(Bounds {
+        Bounds {
             start,
             lowest,
             highest,
-            resolution: self.resolution,
+            resolution: self.resolution.0,
             runs: self.runs as usize,
             whole,
-        })
+        }
     }
 
     /// Requests that each run needs at least.
@@ -186,15 +172,11 @@ impl SloArgs {
         ]));
         let name = format!("run-{:02}-{at}", before + 1);
         let about = format!("{at} {unit}, {requests} requests");
-        load((name, about), arguments, None, 0.0)
+        // Before the first run ends.
+        let unit_s = match self.search {
+            Search::Rate => 1.0,
+            Search::Concurrency => REQUEST_S,
+        };
+        load((name, about), arguments, None, requests / at * unit_s)
     }
-}
-
-/// A part in percent; below half a percent runs would differ by less than they repeat.
-fn percent(text: &str) -> Result<f64, String> {
-    text.strip_suffix('%')
-        .and_then(|number| number.trim().parse::<f64>().ok())
-        .filter(|percent| (0.5..=50.0).contains(percent))
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("`{text}` is not a percentage from 0.5% to 50%"))
 }

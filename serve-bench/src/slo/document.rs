@@ -1,14 +1,12 @@
 //! The answer of a search as data and as a document: the largest load, why not more, every run.
 
-use std::fmt;
-
 use serde::Serialize;
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::objective::{Objective, Seen};
 use super::search::{Found, Outcome, Verdict};
-use super::verdict::{Judged, Limit, LimitCode};
+use super::verdict::Judged;
 
 /// The answer as data.
 #[derive(Debug, Clone, Serialize)]
@@ -27,13 +25,6 @@ pub(super) struct Answer {
     pub(super) found: Found,
     /// Every run with its verdict.
     pub(super) runs: Vec<Judged>,
-}
-
-impl Answer {
-    /// The last run of a load, which speaks for all of them.
-    fn at(&self, load: Option<f64>) -> Option<&Judged> {
-        self.runs.iter().rev().find(|run| Some(run.at) == load)
-    }
 }
 
 /// The document of a search, as far as it is.
@@ -79,8 +70,10 @@ pub(super) fn document(answer: &Answer, objectives: &[Objective]) -> Document {
 fn sentences(answer: &Answer) -> Vec<String> {
     let Answer { found, unit, .. } = answer;
     let slo = answer.slo.join(" and ");
-    let (met, not) = (answer.at(found.met), answer.at(found.not_met));
-    let by = not.and_then(|run| run.limit.as_ref());
+    // The last run of a load speaks for all of them.
+    let mut last = answer.runs.iter().rev();
+    let not = last.find(|run| Some(run.at) == found.not_met);
+    let by = not.and_then(|run| run.limit);
     let by = by.map_or_else(String::new, |by| format!("; limited by {by}"));
     let is_unknown = found.not_met_verdict == Some(Verdict::NotKnown);
     let mut sentences = vec![match (found.met, found.not_met) {
@@ -93,41 +86,9 @@ fn sentences(answer: &Answer) -> Vec<String> {
         }
         (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
-    let attained = |run: &Judged| Some(format!("{:.1}% at {}", run.attained? * 100.0, run.at));
-    let parts: Vec<String> = [met, not]
-        .into_iter()
-        .flatten()
-        .filter_map(attained)
-        .collect();
-    if !parts.is_empty() {
-        sentences.push(format!(
-            "Requests that keep every objective on a percentile: {} {unit}.",
-            parts.join(", ")
-        ));
-    }
     let not = not.filter(|_| found.met.is_some() || !is_unknown);
-    sentences.extend(not.map(|run| format!("At {} {unit} it is {}.", run.at, run.verdict.words())));
+    sentences.extend(not.map(|run| format!("At {} {unit} it is {}.", run.at, run.verdict)));
     sentences
-}
-
-/// What kept the server from more, with what its counters showed.
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = [
-            (self.running, " running"),
-            (self.waiting, " waiting"),
-            (self.kv_used.map(|used| used * 100.0), "% of the KV cache"),
-        ];
-        let shown = shown.into_iter().filter_map(|(count, what)| {
-            let count = count.filter(|count| *count >= 0.5 && self.code != LimitCode::Client)?;
-            Some(format!("{count:.0}{what}"))
-        });
-        let shown = shown.collect::<Vec<String>>().join(", ");
-        match shown.is_empty() {
-            true => f.write_str(self.code.into()),
-            false => write!(f, "{} ({shown})", <&str>::from(self.code)),
-        }
-    }
 }
 
 fn findings(answer: &Answer) -> Vec<Item> {
@@ -140,12 +101,10 @@ fn findings(answer: &Answer) -> Vec<Item> {
         let text = format!("{all} requests at {at} {unit} are a burst, not a rate");
         (text, "rate-not-sustained")
     });
-    let cached: Vec<f64> = runs.iter().filter_map(|run| run.prefix_cache).collect();
-    let cached = cached.iter().copied().reduce(f64::max).map(|most| {
-        let (most, hit, all) = (most * 100.0, cached.len(), runs.len());
-        let text = format!(
-            "up to {most:.0}% of the prompt tokens came from a prefix cache, in {hit} of {all} runs"
-        );
+    let cached = runs.iter().filter_map(|run| run.prefix_cache);
+    let cached = cached.reduce(f64::max).map(|most| {
+        let most = most * 100.0;
+        let text = format!("up to {most:.0}% of a run's prompt tokens came from a prefix cache");
         (text, "prefix-cache-hit")
     });
     let limited = of(Verdict::NotKnown).count();
@@ -174,7 +133,7 @@ fn runs(answer: &Answer, objectives: &[Objective]) -> Table {
         row.extend([
             significant(run.requests_per_s),
             run.failed.to_string(),
-            run.verdict.words().to_owned(),
+            run.verdict.to_string(),
             run.detail.clone(),
         ]);
         row

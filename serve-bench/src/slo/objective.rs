@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use program::command_line::time;
 use record::ServeRequest;
 use record::metric::{e2el, itl, tpot, ttft};
 use serde::Serialize;
@@ -50,9 +51,6 @@ const LATENCIES: [Latency; 4] = [
     ("e2el", |request| vec![e2el(request)]),
 ];
 
-/// Units and what they are in ms.
-const UNITS: [(&str, f64); 3] = [("ms", 1.0), ("us", 1e-3), ("s", 1e3)];
-
 impl FromStr for Objective {
     type Err = String;
 
@@ -60,13 +58,11 @@ impl FromStr for Objective {
         let read = || {
             let (what, limit) = text.split_once("<=")?;
             let (statistic, latency) = what.trim().split_once('_')?;
-            let number = |(unit, ms): &(&str, f64)| Some((limit.trim().strip_suffix(unit)?, *ms));
-            let (number, ms) = UNITS.iter().find_map(number)?;
-            let limit_ms = number.trim().parse::<f64>().ok()? * ms;
+            let limit = time(limit.trim()).ok().filter(|_| limit.ends_with('s'))?;
             Some(Self {
                 statistic: STATISTICS.iter().find(|one| one.0 == statistic)?,
                 latency: LATENCIES.iter().find(|one| one.0 == latency)?,
-                limit_ms: Some(limit_ms).filter(|ms| ms.is_finite() && *ms > 0.0)?,
+                limit_ms: limit.as_nanos() as f64 / 1e6,
             })
         };
         read().ok_or_else(|| {
@@ -110,18 +106,6 @@ impl Objective {
     /// What is limited: `p99 TTFT`.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.statistic.0, self.latency.0.to_uppercase())
-    }
-
-    /// Whether every value of a request is within the limit.
-    pub(super) fn is_kept_by(&self, request: &ServeRequest) -> bool {
-        (self.latency.1)(request)
-            .iter()
-            .all(|ms| *ms <= self.limit_ms)
-    }
-
-    /// Whether its limit is one of single requests, as of a percentile, and not of their mean.
-    pub(super) fn is_of_requests(&self) -> bool {
-        self.statistic.1.is_some()
     }
 
     /// Requests that a run needs at least for this to be decided.

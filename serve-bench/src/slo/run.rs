@@ -10,7 +10,7 @@ use program::{Stop, outputs};
 use record::{Payload, exit};
 use runner::run::complete;
 
-use super::args::{SCHEMA, SloArgs};
+use super::args::SloArgs;
 use super::document::{Answer, document};
 use super::search::{Bounds, Outcome, Verdict};
 use super::verdict::Judged;
@@ -19,6 +19,9 @@ use crate::planner::Asker;
 
 /// What was searched, in the folder.
 const SETTINGS: &str = "settings.json";
+
+/// The version of the answer.
+const SCHEMA: u32 = 4;
 
 /// The answer and every decision so far, as JSON.
 const ANSWER: &str = "slo.json";
@@ -35,7 +38,7 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     asker.in_folder(args.out.as_deref(), "slo", |folder| {
-        let bounds = args.bounds().map_err(Stop::Usage)?;
+        let bounds = args.bounds();
         let [search, _, unit] = args.search.words();
         let mut answer = Answer {
             schema: SCHEMA,
@@ -46,14 +49,10 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             found: bounds.found(&[]),
             runs: Vec::new(),
         };
-        // An answer that is there and final is not replaced by one that is still open.
-        let kept = json::read(&folder.join(ANSWER), bounded::RESULT);
-        let is_kept = kept.is_some_and(|kept| kept["found"]["outcome"] != "open");
-        let ended = searched(args, &bounds, (folder, &mut answer, is_kept), asker);
+        let ended = searched(args, &bounds, folder, &mut answer, asker);
         // A search that a signal ends has its answer so far.
-        let is_answer =
-            matches!(ended, Err(Stop::Interrupted(_))) && !is_kept && !answer.runs.is_empty();
-        if ended.is_err() && !is_answer {
+        if ended.is_err() && (answer.runs.is_empty() || !matches!(ended, Err(Stop::Interrupted(_))))
+        {
             return ended.map(|()| exit::DONE);
         }
         let page = folder.join(PAGE);
@@ -75,14 +74,19 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 fn searched(
     args: &SloArgs,
     bounds: &Bounds,
-    (folder, answer, is_kept): (&Path, &mut Answer, bool),
+    folder: &Path,
+    answer: &mut Answer,
     asker: &Asker<'_>,
 ) -> Result<(), Stop> {
     let (settings, seed) = args.settings(bounds, &folder.join(SETTINGS));
     let mut run = asker.open(folder, ("a search", SETTINGS), &settings)?;
-    (asker.say)(&format!("at most {} runs", args.runs));
+    let mut steps = Vec::new();
     while let Some(at) = answer.found.next {
-        let step = args.step(answer.runs.len(), at, seed);
+        let step = args.step(steps.len(), at, seed);
+        // What is left are at most as many runs as this one.
+        steps.resize(args.runs as usize, step.clone());
+        run.expect(&steps);
+        steps.truncate(answer.runs.len() + 1);
         let made = run.step(&step)?.folder;
         let record = complete(&made).with_context(|| format!("{} is gone", made.display()))?;
         let Payload::Serve(serve) = record.payload else {
@@ -92,13 +96,11 @@ fn searched(
         answer.simulated = answer.simulated.take().or(machine);
         let named = (at, step.name);
         let judged = Judged::new(&args.objectives, named, &answer.runs, *serve);
-        (asker.say)(&format!("  {}: {}", judged.verdict.words(), judged.detail));
+        (asker.say)(&format!("  {}: {}", judged.verdict, judged.detail));
         answer.runs.push(judged);
         let tries = answer.runs.iter().map(|run| (run.at, run.verdict));
         answer.found = bounds.found(&tries.collect::<Vec<(f64, Verdict)>>());
-        if answer.found.next.is_none() || !is_kept {
-            json::write(&folder.join(ANSWER), answer)?;
-        }
+        json::write(&folder.join(ANSWER), answer)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ const TRIES: usize = 3;
 const FACTOR: f64 = 2.0;
 
 /// What the runs of a load say about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum Verdict {
@@ -31,13 +31,6 @@ pub(super) enum Verdict {
     /// The runs say nothing about the server: the load generator was the limit.
     #[strum(serialize = "not known")]
     NotKnown,
-}
-
-impl Verdict {
-    /// As it is shown.
-    pub(super) fn words(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// Where to search, and how far.

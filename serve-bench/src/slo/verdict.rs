@@ -1,7 +1,7 @@
 //! The verdict on a load from all its runs so far, and what kept the server from more. Pure.
 
 use record::caveat::Caveat;
-use record::{Serve, ServeFinding, ServeRequest, ServerChange};
+use record::{Serve, ServeFinding, ServeRequest};
 use serde::Serialize;
 
 use super::objective::{Objective, Seen};
@@ -34,9 +34,6 @@ pub(super) struct Judged {
     pub(super) requests_per_s: f64,
     /// Output tokens per second.
     output_tokens_per_s: Option<f64>,
-    /// Part of the run's requests that keep the limit of every objective on a percentile, 0 to 1, where there is one; failed ones
-    /// keep none.
-    pub(super) attained: Option<f64>,
     /// Part of the run's prompt tokens that came from a prefix cache, 0 to 1, where it is a finding.
     pub(super) prefix_cache: Option<f64>,
     /// What kept the server from more, where the load is not met.
@@ -56,20 +53,10 @@ pub(super) struct Judged {
     serve: Serve,
 }
 
-/// What a load beyond the answer came up against, and the most that the server's counters showed of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Limit {
-    pub(super) code: LimitCode,
-    pub(super) running: Option<f64>,
-    pub(super) waiting: Option<f64>,
-    /// Part of the key-value cache in use, 0 to 1.
-    pub(super) kv_used: Option<f64>,
-}
-
-/// What limits a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+/// What a load beyond the answer came up against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum LimitCode {
+pub(super) enum Limit {
     /// Requests waited while the server ran its most.
     #[strum(serialize = "max_num_seqs")]
     Slots,
@@ -113,19 +100,11 @@ impl Judged {
         }
         let seen: Vec<Seen> = objectives.iter().map(|of| of.seen(&succeeded)).collect();
         let of = runs.iter().map(|serve| serve.requests.len()).sum();
+        let client = client.map(|limit| format!("load generator: {limit}"));
         let (verdict, code, detail) = match client {
-            Some(limit) => (
-                Verdict::NotKnown,
-                "client-limit",
-                format!("load generator: {limit}"),
-            ),
+            Some(detail) => (Verdict::NotKnown, "client-limit", detail),
             None => decided(&seen, &by_run, succeeded.len(), of),
         };
-        let of_requests = || objectives.iter().filter(|of| of.is_of_requests());
-        let keeps =
-            |one: &&ServeRequest| one.error.is_none() && of_requests().all(|of| of.is_kept_by(one));
-        let own = &serve.requests;
-        let attained = own.iter().filter(keeps).count() as f64 / own.len() as f64;
         let prefix_cache = findings(&serve).find_map(|finding| match finding {
             ServeFinding::PrefixCacheHits {
                 cached,
@@ -147,9 +126,8 @@ impl Judged {
                 .and_then(|of| of.completed_per_s)
                 .unwrap_or(summary.requests_per_s),
             output_tokens_per_s: summary.output_tokens_per_s,
-            attained: Some(attained).filter(|_| !own.is_empty() && of_requests().count() > 0),
             prefix_cache,
-            limit: Limit::of(&serve, verdict, &seen),
+            limit: limit(&serve, verdict, &seen),
             verdict,
             code,
             detail,
@@ -182,51 +160,45 @@ fn decided(
     succeeded: usize,
     of: usize,
 ) -> (Verdict, &'static str, String) {
-    if let Some(missed) = seen.iter().find(|seen| seen.kept == Some(false)) {
-        let detail = format!("{} not kept", missed.objective);
-        return (Verdict::Missed, "not-kept", detail);
-    }
-    if succeeded == 0 || (succeeded as f64) < SUCCEEDED * of as f64 {
-        let detail = format!("{} of {of} requests failed", of - succeeded);
-        return (Verdict::NotSustained, "requests-failed", detail);
-    }
+    let kept = |kept| seen.iter().find(move |seen| seen.kept == kept);
+    let failed = of - succeeded;
+    let is_failed = succeeded == 0 || (succeeded as f64) < SUCCEEDED * of as f64;
     // Of several runs most must have held; a tie says that it is not known.
-    let held = by_run.iter().filter(|run| run.held).count();
-    if 2 * held < by_run.len()
-        && let Some(worst) = by_run.iter().find(|run| !run.held)
-    {
-        let part = f64::from(worst.completed) / f64::from(worst.offered.max(1)) * 100.0;
-        let (code, detail) = match worst.growth_per_s {
-            None => ("burst", "requests last too long for --window".to_owned()),
-            Some(growth) => (
-                "growing",
-                format!("{part:.0}% completed, {growth:+.2}/s in flight"),
-            ),
-        };
-        return (Verdict::NotSustained, code, detail);
+    let held = 2 * by_run.iter().filter(|run| run.held).count();
+    let is_tie = held == by_run.len() && held > 0;
+    let burst = by_run.iter().find(|run| held < by_run.len() && !run.held);
+    match (kept(Some(false)), burst, kept(None)) {
+        (Some(missed), ..) => {
+            let detail = format!("{} not kept", missed.objective);
+            (Verdict::Missed, "not-kept", detail)
+        }
+        _ if is_failed => {
+            let detail = format!("{failed} of {of} requests failed");
+            (Verdict::NotSustained, "requests-failed", detail)
+        }
+        (_, Some(burst), _) => {
+            let part = f64::from(burst.completed) / f64::from(burst.offered.max(1)) * 100.0;
+            let growth = burst.growth_per_s;
+            let detail = growth.map(|of| format!("{part:.0}% completed, {of:+.2}/s in flight"));
+            let code = if growth.is_some() { "growing" } else { "burst" };
+            let long = || "requests last too long for --window".to_owned();
+            (Verdict::NotSustained, code, detail.unwrap_or_else(long))
+        }
+        (.., Some(open)) if open.interval_ms.is_some() => {
+            let detail = format!("limit inside the interval of {}", open.objective);
+            (Verdict::Undecided, "limit-in-interval", detail)
+        }
+        (.., Some(open)) => {
+            let (requests, objective) = (open.requests, &open.objective);
+            let detail = format!("{requests} requests are too few for {objective}");
+            (Verdict::Undecided, "too-few-requests", detail)
+        }
+        _ if is_tie => {
+            let detail = "one run sustained, one not".to_owned();
+            (Verdict::Undecided, "runs-disagree", detail)
+        }
+        _ => (Verdict::Met, "all-kept", "every objective kept".to_owned()),
     }
-    let (code, detail) = match seen.iter().find(|seen| seen.kept.is_none()) {
-        Some(open) if open.interval_ms.is_some() => (
-            "limit-in-interval",
-            format!("limit inside the interval of {}", open.objective),
-        ),
-        Some(Seen {
-            requests,
-            objective,
-            ..
-        }) => (
-            "too-few-requests",
-            format!("{requests} requests are too few for {objective}"),
-        ),
-        None if 2 * held == by_run.len() && held > 0 => {
-            ("runs-disagree", "one run sustained, one not".to_owned())
-        }
-        None => {
-            let detail = "every objective kept".to_owned();
-            return (Verdict::Met, "all-kept", detail);
-        }
-    };
-    (Verdict::Undecided, code, detail)
 }
 
 /// The code of why a run says nothing about the server, because the load generator was the limit.
@@ -240,43 +212,32 @@ fn of_client(serve: &Serve) -> Option<&str> {
     is_own.then_some("client-out-of-files")
 }
 
-impl Limit {
-    /// Of a load that is not met, by its last run: by the server's counters where it has them, else by what was missed; `None` where
-    /// it is met or not decided.
-    fn of(serve: &Serve, verdict: Verdict, seen: &[Seen]) -> Option<Self> {
-        let counters = serve.server.as_ref().and_then(|one| one.counters.as_ref());
-        let change = counters.and_then(|counters| counters.change.as_ref());
-        let most = |of: fn(&ServerChange) -> Option<f64>| change.and_then(of);
-        let kv_used = most(|change| change.kv_used_most);
-        let waiting = most(|change| change.waiting_most);
-        let is_of_slots =
-            |of: &ServeFinding| matches!(of, ServeFinding::MoreRequestsThanSlots { .. });
-        let waits_for_slots = findings(serve).any(is_of_slots);
-        let is_full = kv_used.is_some_and(|used| used > CACHE_FULL);
-        let missed = seen.iter().find(|seen| seen.kept == Some(false));
-        let code = match (verdict, missed.map(|seen| seen.latency)) {
-            (Verdict::Met | Verdict::Undecided, _) => return None,
-            (Verdict::NotKnown, _) => LimitCode::Client,
-            _ if is_full && waiting.is_some_and(|waiting| waiting > 0.0) => LimitCode::KvCache,
-            _ if waits_for_slots => LimitCode::Slots,
-            (_, Some("tpot" | "itl")) => LimitCode::DecodeStep,
-            (_, Some("ttft")) => LimitCode::PrefillQueue,
-            _ => LimitCode::Throughput,
-        };
-        Some(Self {
-            code,
-            running: most(|change| change.running_most),
-            waiting,
-            kv_used,
-        })
-    }
+/// What a load that is not met came up against, by its last run: by the server's counters where it has them, else by what was missed;
+/// `None` where it is met or not decided.
+fn limit(serve: &Serve, verdict: Verdict, seen: &[Seen]) -> Option<Limit> {
+    let counters = serve.server.as_ref().and_then(|one| one.counters.as_ref());
+    let change = counters.and_then(|counters| counters.change.as_ref());
+    let is_full = change.is_some_and(|change| {
+        change.kv_used_most > Some(CACHE_FULL) && change.waiting_most > Some(0.0)
+    });
+    let is_of_slots = |of: &ServeFinding| matches!(of, ServeFinding::MoreRequestsThanSlots { .. });
+    let missed = seen.iter().find(|seen| seen.kept == Some(false));
+    Some(match (verdict, missed.map(|seen| seen.latency)) {
+        (Verdict::Met | Verdict::Undecided, _) => return None,
+        (Verdict::NotKnown, _) => Limit::Client,
+        _ if is_full => Limit::KvCache,
+        _ if findings(serve).any(is_of_slots) => Limit::Slots,
+        (_, Some("tpot" | "itl")) => Limit::DecodeStep,
+        (_, Some("ttft")) => Limit::PrefillQueue,
+        _ => Limit::Throughput,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use record::{
         Arrivals, RequestError, RequestErrorKind, ServeClient, ServeLoad, ServeServer,
-        ServerCounters,
+        ServerChange, ServerCounters,
     };
 
     use super::*;
@@ -346,10 +307,6 @@ mod tests {
             (found.verdict, found.code),
             (Verdict::NotSustained, "burst")
         );
-        assert_eq!(found.attained, Some(1.0));
-        // A mean is none of single requests.
-        let found = judged(&["mean_ttft<=45s"], &[], serve(39_900.0, 40_000.0));
-        assert_eq!(found.attained, None);
     }
 
     #[test]
@@ -361,7 +318,7 @@ mod tests {
         });
         let limited = judged(&["p99_ttft<=500ms"], &[], lagging);
         assert_eq!(limited.verdict, Verdict::NotKnown);
-        assert_eq!(limited.limit.as_ref().unwrap().code, LimitCode::Client);
+        assert_eq!(limited.limit.unwrap(), Limit::Client);
         // Another run of the same load that is the server's decides, and it stays decided by it.
         let found = judged(&["p99_ttft<=500ms"], &[limited], serve(100.0, 600.0));
         assert_eq!((found.run, found.verdict), (2, Verdict::Met));
@@ -382,7 +339,6 @@ mod tests {
                 .caveats
                 .extend(is_full.then_some(Caveat::Serve { finding }));
             let change = ServerChange {
-                running_most: Some(250.0),
                 waiting_most: Some(waiting),
                 kv_used_most: Some(used),
                 ..ServerChange::default()
@@ -394,13 +350,12 @@ mod tests {
                 }),
                 ..ServeServer::default()
             });
-            let limit = judged(&[objective], &[], serve).limit.unwrap();
-            (limit.code, limit.running.unwrap())
+            judged(&[objective], &[], serve).limit.unwrap()
         };
         let (ttft, tpot) = ("mean_ttft<=99ms", "mean_tpot<=50ms");
-        assert_eq!(of(9.0, 0.5, true, ttft), (LimitCode::Slots, 250.0));
-        assert_eq!(of(9.0, 0.97, true, ttft), (LimitCode::KvCache, 250.0));
-        assert_eq!(of(9.0, 0.5, false, ttft), (LimitCode::PrefillQueue, 250.0));
-        assert_eq!(of(0.0, 0.97, false, tpot), (LimitCode::DecodeStep, 250.0));
+        assert_eq!(of(9.0, 0.5, true, ttft), Limit::Slots);
+        assert_eq!(of(9.0, 0.97, true, ttft), Limit::KvCache);
+        assert_eq!(of(9.0, 0.5, false, ttft), Limit::PrefillQueue);
+        assert_eq!(of(0.0, 0.97, false, tpot), Limit::DecodeStep);
     }
 }

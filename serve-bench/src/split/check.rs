@@ -8,12 +8,13 @@ use import::serve::{ServeResult, read_all};
 use program::show::Show;
 use program::{Stop, outputs};
 use record::exit;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use tp_plan::ModelFacts;
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Section, Tone};
+use view::{Document, Item, Section, Tone};
 
-use crate::planner::table;
+use crate::planner::{table, usage};
 
 /// Check what serving results claim against their own figures.
 ///
@@ -33,7 +34,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME|FILE", requires = "peak_tflops")]
     model: Option<String>,
     /// Tflop/s of all GPUs that prefill at their peak, such as 15832 of eight H200 in FP8.
-    #[arg(long, value_name = "TFLOPS", requires = "model", value_parser = positive)]
+    #[arg(long, value_name = "TFLOPS", requires = "model", value_parser = crate::sweep::rate)]
     peak_tflops: Option<f64>,
     /// Write the findings to this file as JSON, too; `-` for standard output instead of the table.
     #[arg(long, value_name = "FILE")]
@@ -41,17 +42,17 @@ pub(crate) struct CheckArgs {
 }
 
 /// One result and what was found.
+#[derive(Serialize)]
 struct Checked {
+    origin: String,
+    requests: u64,
+    served_per_s: f64,
+    offered_per_s: Option<f64>,
+    waited: Option<f64>,
+    ttft_mean_ms: Option<f64>,
+    ttft_p99_ms: Option<f64>,
+    prefill_pflops: Option<f64>,
     codes: Vec<&'static str>,
-    json: Value,
-    row: [String; 8],
-}
-
-/// A number above zero.
-pub(super) fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    let number = number.filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "must be a number above 0".to_owned())
 }
 
 /// Prints what was found, and gives the exit code.
@@ -60,19 +61,16 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
 /// A model or a file that cannot be read.
 pub(crate) fn check(args: &CheckArgs, show: Show) -> Result<u8, Stop> {
     let model = args.model.as_deref().map(ModelFacts::resolve).transpose();
-    let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+    let model = model.map_err(usage("--model"))?;
     let mut checked = Vec::new();
     for file in &args.files {
         let results = read_all(file).map_err(|error| Stop::Usage(error.to_string()))?;
         checked.extend(results.iter().map(|one| of(one, args, model.as_ref())));
     }
-    let results: Vec<&Value> = checked.iter().map(|one| &one.json).collect();
-    let json = json!({"schema": 1, "results": results});
+    let json = json!({"schema": 1, "results": checked});
     let shown = outputs::with_json(show, &document(&checked), &json, args.json.as_deref());
-    let found = match checked.iter().all(|one| one.codes.is_empty()) {
-        true => exit::DONE,
-        false => exit::REJECTED,
-    };
+    let is_clean = checked.iter().all(|one| one.codes.is_empty());
+    let found = if is_clean { exit::DONE } else { exit::REJECTED };
     Ok(exit::fold([shown, found]))
 }
 
@@ -82,7 +80,7 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
     let offered_per_s = run.request_rate_asked.filter(|rate| rate.is_finite());
     let ttft = run.ttft_ms.as_ref();
     let ttft_mean_ms = ttft.map(|ttft| ttft.mean);
-    let ttft_tail_ms = ttft.and_then(|ttft| ttft.p99);
+    let ttft_p99_ms = ttft.and_then(|ttft| ttft.p99);
     let tokens = result.asked.input_tokens.map(|tokens| tokens as f64);
     let tokens = tokens.or_else(|| run.input_tokens.map(|tokens| tokens as f64 / requests));
     let flops = model.zip(tokens);
@@ -97,7 +95,7 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
         decode_s: decoded.map(|(tpot, tokens)| tpot.mean * 1e-3 * (tokens as f64 / requests - 1.0)),
         slots: args.max_num_seqs.map(f64::from),
         ttft_mean_ms: ttft_mean_ms.unwrap_or(0.0),
-        ttft_tail_ms,
+        ttft_tail_ms: ttft_p99_ms,
         limit_ms: limit_ms.filter(|_| ttft.is_some()),
         prompt_flops: flops.filter(|_| ttft.is_some()),
         peak_flops: args.peak_tflops.map(|peak| peak * 1e12),
@@ -110,30 +108,16 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
             Finding::RateNotSustained { .. } | Finding::LimitByMean { .. } => {}
         }
     }
-    let codes: Vec<&str> = findings.iter().map(Finding::code).collect();
     Checked {
-        json: json!({
-            "origin": run.origin,
-            "requests": run.completed,
-            "served_per_s": run.requests_per_s,
-            "offered_per_s": offered_per_s,
-            "waited": waited,
-            "ttft_mean_ms": ttft_mean_ms,
-            "ttft_p99_ms": ttft_tail_ms,
-            "prefill_pflops": prefill_pflops,
-            "codes": codes,
-        }),
-        row: [
-            run.origin.clone(),
-            run.completed.to_string(),
-            maybe(offered_per_s),
-            significant(run.requests_per_s),
-            maybe(waited.map(|share| share * 100.0)),
-            maybe(ttft_mean_ms),
-            maybe(ttft_tail_ms),
-            maybe(prefill_pflops),
-        ],
-        codes,
+        origin: run.origin.clone(),
+        requests: run.completed,
+        served_per_s: run.requests_per_s,
+        offered_per_s,
+        waited,
+        ttft_mean_ms,
+        ttft_p99_ms,
+        prefill_pflops,
+        codes: findings.iter().map(Finding::code).collect(),
     }
 }
 
@@ -146,24 +130,31 @@ fn document(checked: &[Checked]) -> Document {
         let text = format!("{count} of {all}: {}", view::codes::line(code));
         (count > 0).then(|| Item::of(Tone::Bad, text).coded(code))
     };
-    let mut rows = table("result, n, offered req/s, served req/s, waited %, TTFT ms, p99 ms, PF/s");
-    checked.iter().for_each(|one| rows.row(one.row.clone()));
-    let (tone, answer) = match checked.iter().filter(|one| !one.codes.is_empty()).count() {
-        0 => (
-            Tone::Good,
-            format!("Nothing in {all} results contradicts their figures."),
-        ),
-        some => (
-            Tone::Bad,
-            format!("{some} of {all} results do not show what they claim."),
-        ),
+    let heads = "result, n, offered req/s, served req/s, waited %, TTFT ms, p99 ms, PF/s";
+    let row = |one: &Checked| {
+        [
+            one.origin.clone(),
+            one.requests.to_string(),
+            maybe(one.offered_per_s),
+            significant(one.served_per_s),
+            maybe(one.waited.map(|share| share * 100.0)),
+            maybe(one.ttft_mean_ms),
+            maybe(one.ttft_p99_ms),
+            maybe(one.prefill_pflops),
+        ]
+    };
+    let rows = table(heads, checked.iter().map(row));
+    let some = checked.iter().filter(|one| !one.codes.is_empty()).count();
+    let answer = match some {
+        0 => format!("Nothing in {all} results contradicts their figures."),
+        _ => format!("{some} of {all} results do not show what they claim."),
     };
     Document {
         title: "Serving results against their own figures".to_owned(),
-        tone,
+        tone: if some == 0 { Tone::Good } else { Tone::Bad },
         answer: vec![answer],
         findings: CODES.split(' ').filter_map(finding).collect(),
-        sections: vec![Section::new("Results", vec![Block::Table(rows)])],
+        sections: vec![Section::new("Results", rows)],
         made_by: format!("tplens serve check {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }

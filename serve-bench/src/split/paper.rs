@@ -9,7 +9,7 @@ use program::command_line::time;
 use serde::Serialize;
 use serde_json::{Value, json};
 use view::serve::significant;
-use view::{Block, Document, Item, Section};
+use view::{Document, Item, Section};
 
 use super::words;
 use crate::explain::range as shown;
@@ -188,11 +188,10 @@ pub(crate) fn on_paper(
         predicted += &format!(" Best on these GPUs: {best}, {} req/s.", rate(&best));
         rows.insert(1, &best);
     }
-    let mut loads =
-        table("engines, GPUs, req/s, TTFT ms, p99, TPOT ms, ITL p99, in flight, limited by");
+    let heads = "engines, GPUs, req/s, TTFT ms, p99, TPOT ms, ITL p99, in flight, limited by";
     let ms = |seconds: f64| significant(seconds * 1e3);
-    for row in rows {
-        loads.row([
+    let cells = |row: &Arrangement| {
+        [
             row.to_string(),
             row.gpus.to_string(),
             rate(row),
@@ -202,28 +201,25 @@ pub(crate) fn on_paper(
             ms(row.figures.itl_p99_s),
             format!("{:.0}", row.figures.batch),
             words::limit(row.limit).to_owned(),
-        ]);
-    }
+        ]
+    };
+    let loads = table(heads, rows.into_iter().map(cells));
     let figures = &asked.figures;
-    let mut parts = table("part of TTFT, mean ms, %");
-    for (part, seconds) in [
+    let parts = [
         ("wait for other prompts", figures.wait_s),
         ("prefill", figures.prefill_s),
         ("keys and values on the link", figures.transfer_s),
         ("first decode step", figures.first_step_s),
-    ] {
+    ];
+    let parts = parts.map(|(part, seconds)| {
         let share = format!("{:.0}", seconds / asked.ttft_s * 100.0);
-        parts.row([part.to_owned(), ms(seconds), share]);
-    }
+        [part.to_owned(), ms(seconds), share]
+    });
     let busy = format!(
         "Prefill works {:.0}% of the time, decode engines hold {:.0} of {sequences:.0} sequences.",
         figures.prefill_busy * 100.0,
         figures.batch
     );
-    let heading = match has_limits {
-        true => "Largest loads within the limits",
-        false => "Largest loads at any latency: --ttft, --tpot and --itl set limits",
-    };
     let document = Document {
         title: format!(
             "{model} on {}, {} in and {} out: {asked} of TP{} and TP{} on paper",
@@ -245,8 +241,8 @@ pub(crate) fn on_paper(
             ..Item::of(tone, busy)
         }],
         sections: vec![
-            Section::new(heading, vec![Block::Table(loads)]),
-            Section::new("", vec![Block::Table(parts)]),
+            Section::new("Largest loads within --ttft, --tpot and --itl", loads),
+            Section::new("", table("part of TTFT, mean ms, %", parts)),
         ],
         made_by: format!("tplens predict {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()

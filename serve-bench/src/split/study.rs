@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tp_plan::ModelFacts;
 use view::serve::{maybe, significant};
-use view::{Block, Document, Item, Next, Section, Tone};
+use view::{Document, Item, Next, Section, Tone};
 
 use super::paper::slo;
 use super::words;
@@ -25,6 +25,7 @@ use crate::explain::PAGE;
 use crate::json;
 use crate::planner::{self, Asker, table};
 use crate::route::{self, PORT, ROUTED_PORT, is_address, spec};
+use crate::study::engines::TP_FLAGS;
 use crate::study::subject::LoadArgs;
 
 /// The settings, the router's lines and the answer, in the folder.
@@ -34,9 +35,6 @@ const ANSWER: &str = "apart.json";
 
 /// The part of its own rate from which on an engine or a link is what limits.
 const FULL: f64 = 0.8;
-
-/// Flags by which an engine's command says its GPUs.
-const GPUS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
 
 /// A flag by which a decode engine is told whose keys and values it takes, and the word behind its command (the last of a flag holds)
 /// with which it makes them up and so needs no prefill engine: vLLM's decode_bench_connector.py, SGLang's disaggregation/fake.
@@ -88,20 +86,13 @@ pub(crate) struct ApartStudy<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// A load on one arrangement, with the size that its record names and the GPUs that it uses.
-struct Part {
-    name: &'static str,
-    about: &'static str,
-    load: LoadArgs,
-    needs: Needs,
-    tp: u32,
-    gpus: u32,
-}
+/// A load on one arrangement, and the GPUs that it uses.
+type Part = (Step, u32);
 
 /// What a load on one arrangement showed.
 #[derive(Debug, Clone, Serialize)]
 struct Measured {
-    name: &'static str,
+    name: String,
     gpus: u32,
     run: ServeRun,
 }
@@ -113,7 +104,7 @@ impl ApartStudy<'_> {
     /// What ended it.
     pub(crate) fn run(&self, asker: &Asker<'_>) -> Result<u8, Stop> {
         let parts = self.parts().map_err(Stop::Usage)?;
-        let steps = self.steps().map_err(Stop::Usage)?;
+        let steps: Vec<Step> = parts.iter().map(|(step, _)| step.clone()).collect();
         let args = self.args;
         let engines = args.prefill.iter().chain(&args.decode);
         let engines: Vec<String> = engines.chain(&args.aggregated).cloned().collect();
@@ -149,7 +140,7 @@ impl ApartStudy<'_> {
     /// GPUs of an engine of a kind: as the flag says, else as its command does.
     fn gpus(&self, kind: usize, engine: &str) -> u32 {
         let words = shlex::split(engine).unwrap_or_default();
-        let told = crate::flags::value(&words, &GPUS).and_then(|value| value.parse().ok());
+        let told = crate::flags::value(&words, &TP_FLAGS).and_then(|value| value.parse().ok());
         let given = self.args.engine_gpus.get(kind).copied();
         given.or(told).unwrap_or(1).max(1)
     }
@@ -164,7 +155,11 @@ impl ApartStudy<'_> {
         }
     }
 
-    /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine.
+    /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine; each
+    /// with prompts of its own, so that none is in an engine's cache.
+    ///
+    /// # Errors
+    /// An engine that cannot be had, or a model that is not known.
     fn parts(&self) -> Result<Vec<Part>, String> {
         let args = self.args;
         let own = runner::child::tplens().map_err(|error| error.to_string())?;
@@ -182,17 +177,16 @@ impl ApartStudy<'_> {
         let engines = args.prefill.len() + args.decode.len();
         // Engines load their models one after the other.
         let ready = self.load.ready_timeout * u32::try_from(engines).unwrap_or(2);
-        let router = planner::server("router", words, self.log("router"), ready);
-        let router = Needs::Started(router);
+        let router = planner::server(("router", words), vec![], self.log("router"), ready);
         let (prefill, decode) = (&args.prefill[0], &args.decode[0]);
         let (x, y) = (self.gpus(0, prefill), self.gpus(1, decode));
-        let part = |(name, about), load, needs, (tp, gpus)| Part {
-            name,
-            about,
-            load,
-            needs,
-            tp,
-            gpus,
+        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
+        let mut seed = 0;
+        let mut part = |(name, about): (&str, &str), load, needs, (tp, gpus)| {
+            seed += 1;
+            let load = LoadArgs { seed, ..load };
+            let named = (name.to_owned(), about.to_owned());
+            (load.step(named, (model.vocab, tp), needs), gpus)
         };
         let first = LoadArgs {
             requests: Some(self.load.concurrency),
@@ -210,6 +204,9 @@ impl ApartStudy<'_> {
             part(apart, self.load.clone(), router, (y, all)),
             part(alone, prompts, self.needs("prefill", prefill)?, (x, x)),
         ];
+        // Of requests that the router served at once, so that its parts are of those that are measured.
+        let warm = ["--num-warmups", "0"].map(str::to_owned);
+        parts[1].0.arguments.extend(warm);
         if let Needs::Started(mut spec) = self.needs("decode", decode)? {
             let is_said = |(flag, _): &&(&str, _)| crate::flags::says(&spec.words, &[flag]);
             if let Some((_, word)) = MADE_UP.iter().find(is_said) {
@@ -225,25 +222,6 @@ impl ApartStudy<'_> {
             parts.push(part(both, self.part(own, all), needs, (own, own)));
         }
         Ok(parts)
-    }
-
-    /// The steps of its parts, each with prompts of its own, so that none is in an engine's cache.
-    ///
-    /// # Errors
-    /// An engine that cannot be had, or a model that is not known.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, String> {
-        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
-        let step = |(seed, part): (u32, Part)| {
-            let named = (part.name.to_owned(), part.about.to_owned());
-            let load = LoadArgs { seed, ..part.load };
-            load.step(named, (model.vocab, part.tp), part.needs)
-        };
-        let mut steps: Vec<Step> = (1..).zip(self.parts()?).map(step).collect();
-        // Of requests that the router served at once, so that its parts are of those that are measured.
-        steps[1]
-            .arguments
-            .extend(["--num-warmups", "0"].map(str::to_owned));
-        Ok(steps)
     }
 
     fn log(&self, name: &str) -> PathBuf {
@@ -269,10 +247,10 @@ impl ApartStudy<'_> {
         limited: &[String],
     ) -> Result<(Value, Document), String> {
         let args = self.args;
-        let read = |part: &Part| {
-            let Part { name, gpus, .. } = *part;
-            let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
-            Ok::<_, String>((name, Measured { name, gpus, run }))
+        let read = |(step, gpus): &Part| {
+            let (name, gpus) = (step.name.clone(), *gpus);
+            let run = serve::read(&self.folder.join(&name)).map_err(|error| error.to_string())?;
+            Ok::<_, String>((name.clone(), Measured { name, gpus, run }))
         };
         let measured = parts.iter().skip(1).map(read);
         let measured = measured.collect::<Result<BTreeMap<_, _>, String>>()?;
@@ -304,17 +282,6 @@ impl ApartStudy<'_> {
         };
         let slo = slo(args.ttft, None, args.itl);
         let decided = aggregated.map(|of| judge(&arm(split), &arm(of), &slo));
-        // Metrics with a limit that are judged by their mean, because there are too few values for a 99th percentile.
-        let lacks = |of: fn(&ServeRun) -> Option<Spread>| {
-            let mut arms = [Some(split), aggregated].into_iter().flatten();
-            arms.any(|arm| of(&arm.run).is_none_or(|of| of.p99.is_none()))
-        };
-        let by_mean = [
-            ("TTFT", args.ttft.is_some() && lacks(|run| run.ttft_ms)),
-            ("ITL", args.itl.is_some() && lacks(|run| run.itl_ms)),
-        ];
-        let by_mean = by_mean.into_iter().filter(|(_, lacks)| *lacks);
-        let by_mean: Vec<&str> = by_mean.map(|(metric, _)| metric).collect();
         // Of requests a second and GPU, where both keep the limits.
         let gain = decided.and_then(Verdict::gain);
         let answer = json!({
@@ -333,7 +300,6 @@ impl ApartStudy<'_> {
             "limit": limit,
             "verdict": decided.map_or("not-compared", Verdict::code),
             "over_aggregated": gain,
-            "by_mean": by_mean,
             "doubted": doubted,
             "limited": limited,
         });
@@ -368,31 +334,20 @@ impl ApartStudy<'_> {
             );
             Item::of(tone, busy).coded(code)
         }));
-        if !by_mean.is_empty() {
-            let by_mean = by_mean.join(", ");
-            let text = format!("Judged by the mean, too few values for a p99: {by_mean}.");
-            findings.push(Item::of(Tone::Warning, text));
-        }
         if !limited.is_empty() {
             let text = format!("The load generator was the limit: {}", limited.join(", "));
             findings.push(Item::of(Tone::Warning, text).coded("client-limited"));
         }
         let again = "run the same command again on a quiet machine, into another folder.";
         let next = (!limited.is_empty()).then(|| Next::plain(again));
-        let mut loads = table(
-            "engines, GPUs, in flight, req/s, req/s and GPU, TTFT ms, p99, TPOT ms, ITL p99, n",
-        );
-        let rows = [Some(split), aggregated, Some(prefill_alone), decode_alone];
-        for Measured {
-            name: of,
-            gpus,
-            run,
-        } in rows.into_iter().flatten()
-        {
-            let mean = |of: Option<Spread>| maybe(of.map(|of| of.mean));
-            let p99 = |of: Option<Spread>| maybe(of.and_then(|of| of.p99));
-            loads.row([
-                if *of == "split" { &name } else { *of }.to_owned(),
+        let heads =
+            "engines, GPUs, in flight, req/s, req/s and GPU, TTFT ms, p99, TPOT ms, ITL p99, n";
+        let mean = |of: Option<Spread>| maybe(of.map(|of| of.mean));
+        let p99 = |of: Option<Spread>| maybe(of.and_then(|of| of.p99));
+        let row = |of: &Measured| {
+            let Measured { gpus, run, .. } = of;
+            [
+                if of.name == "split" { &name } else { &of.name }.clone(),
                 gpus.to_string(),
                 maybe(run.concurrency_asked),
                 significant(run.requests_per_s),
@@ -402,9 +357,11 @@ impl ApartStudy<'_> {
                 mean(run.tpot_ms),
                 p99(run.itl_ms),
                 run.completed.to_string(),
-            ]);
-        }
-        let same = Section::new("Under the same load a GPU", vec![Block::Table(loads)]);
+            ]
+        };
+        let rows = [Some(split), aggregated, Some(prefill_alone), decode_alone];
+        let loads = table(heads, rows.into_iter().flatten().map(row));
+        let same = Section::new("Under the same load a GPU", loads);
         let document = Document {
             title: format!("Prefill and decode apart, {}", self.model),
             simulated: split.run.simulated.clone(),

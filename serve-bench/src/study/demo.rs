@@ -4,31 +4,26 @@
 
 use std::path::PathBuf;
 
-use boxfile::{BoxFile, builtin_names};
+use boxfile::BoxFile;
 use clap::{Args, Parser};
 use engine::surroundings;
 use explain::room;
 use program::Stop;
 use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
-use view::{Block, Document, Section};
 
 use super::engines::{TP, embedded};
 use super::run::{StudyArgs, run};
 use crate::explain::{NO_OWN_ALL_REDUCE, NODE, PAIR};
-use crate::planner::{Asker, shell, table, words};
+use crate::planner::{Asker, shell, usage, words};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine, with the first of qwen2.5-72b-fp8,
 /// qwen3-14b and llama-3.1-8b that one GPU of the machine holds. Resumes where it was interrupted when started again with the same --box
 /// and --out. Another model: tplens study --sim BOX --model MODEL.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
-    /// The simulated machine: a built-in name, or a machine file.
+    /// The simulated machine: a built-in name, such as l40x4, r9700-x16, rtxpro6000-mig, mxc500x4, h200x8 or h200x16-pd, or a machine file.
     #[arg(long = "box", value_name = "BOX", default_value = "rtxpro6000-mig")]
     box_name: String,
-
-    /// Print the built-in machines with models, sizes and times; run nothing.
-    #[arg(long)]
-    list: bool,
 
     /// Folder of the study. Default: a new one under tplens-results.
     #[arg(long, value_name = "DIR")]
@@ -60,39 +55,21 @@ struct Line {
     study: StudyArgs,
 }
 
-/// Runs the demonstration, or lists them, and gives the exit code.
+/// Runs the demonstration, and gives the exit code.
 ///
 /// # Errors
 /// What ended it; what was measured is in its folder.
 pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
-    if args.list {
-        return Ok(asker.show.print(&list()?));
-    }
-    let mut study = planned(&args.box_name)?;
+    let mut study = match args.box_name.as_str() {
+        PAIR => pair()?,
+        named => sizes(named)?,
+    };
     study.subject.out.clone_from(&args.out);
-    study.demo.prefix = Some("demo");
-    let (steps, seconds) = steps(&study)?;
     (asker.say)(&format!(
-        "{} with {}, simulated, no GPU is used. Steps: {steps}; then the answer. About {seconds:.0} s on two free cores, minutes on busy ones.",
+        "{} with {}, simulated: no GPU is used",
         args.box_name, study.subject.model
     ));
     run(&study, asker)
-}
-
-/// The names of a study's steps, and about how many seconds they take together.
-fn steps(study: &StudyArgs) -> Result<(String, f64), Stop> {
-    let steps = study.steps()?;
-    let names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
-    let seconds = steps.iter().map(|step| step.seconds).sum();
-    Ok((names.join(", "), seconds))
-}
-
-/// The study of a machine.
-fn planned(named: &str) -> Result<StudyArgs, Stop> {
-    match named {
-        PAIR => pair(),
-        _ => sizes(named),
-    }
 }
 
 fn parsed(words: impl IntoIterator<Item = String>, load: &str) -> Result<StudyArgs, Stop> {
@@ -125,10 +102,10 @@ fn pair() -> Result<StudyArgs, Stop> {
 /// The study of tensor parallel sizes on one simulated machine, whose engine would do all-reduces itself in some, which no simulated
 /// machine can time.
 fn sizes(named: &str) -> Result<StudyArgs, Stop> {
-    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--box {named}: {error}"));
-    let described = BoxFile::resolve(named).map_err(|error| usage(&error))?;
+    let flag = format!("--box {named}");
+    let described = BoxFile::resolve(named).map_err(usage(&flag))?;
     let around = |tp| surroundings(&described, tp);
-    let one = around(1).map_err(|error| usage(&error))?;
+    let one = around(1).map_err(usage(&flag))?;
     let line = words([("--model", String::new()), ("--sim", named.to_owned())]);
     let mut study = parsed(line, LOAD)?;
     study.tp = SIZES.into_iter().filter(|tp| around(*tp).is_ok()).collect();
@@ -141,7 +118,8 @@ fn sizes(named: &str) -> Result<StudyArgs, Stop> {
         room.is_ok_and(|holds| holds.is_none_or(|holds| holds >= load.concurrency))
     };
     let none = "one GPU has no room for these models; name a smaller one: tplens study --sim BOX --model MODEL";
-    let model = MODELS.into_iter().find(holds).ok_or_else(|| usage(&none))?;
+    let model = MODELS.into_iter().find(holds).ok_or(none);
+    let model = model.map_err(usage(&flag))?;
     subject.model = model.to_owned();
     let reduces_itself = |tp: &u32| {
         let facts = around(*tp).map(|around| EngineFacts::vllm(*tp, &around));
@@ -155,28 +133,4 @@ fn sizes(named: &str) -> Result<StudyArgs, Stop> {
     study.demo.note = Some(NOTE.to_owned());
     study.demo.collectives = Some(COLLECTIVES);
     Ok(study)
-}
-
-/// The built-in machines with what is run on each and how long it takes.
-fn list() -> Result<Document, Stop> {
-    let mut boxes = table("machine, GPUs, model, TP, s");
-    for name in builtin_names().into_iter().chain([PAIR]) {
-        let study = planned(name)?;
-        let gpus = BoxFile::builtin(name).map_or(16, |described| described.device.len());
-        boxes.row([
-            name.to_owned(),
-            gpus.to_string(),
-            study.subject.model.clone(),
-            study.sizes(),
-            format!("{:.0}", steps(&study)?.1),
-        ]);
-    }
-    Ok(Document {
-        title: "Demonstrations".to_owned(),
-        answer: vec![
-            "Seconds on two cores that do little else; all figures are simulated.".to_owned(),
-        ],
-        sections: vec![Section::new("", vec![Block::Table(boxes)])],
-        ..Document::default()
-    })
 }

@@ -12,22 +12,18 @@ use crate::flags;
 pub(crate) const TP: &str = "{tp}";
 const PORT: &str = "{port}";
 
-/// An engine whose flags are known: what the name of its program, module or script begins with, and the flags of the tensor parallel
-/// size, first the one that is added.
-type Known = (&'static str, &'static [&'static str]);
+/// Engines whose flags are known: what the name of a program, module or script begins with.
+const KNOWN: [&str; 3] = ["tplens", "vllm", "sglang"];
 
-const KNOWN: [Known; 3] = [
-    ("tplens", &["--tensor-parallel-size", "--tp"]),
-    ("vllm", &["--tensor-parallel-size", "-tp"]),
-    ("sglang", &["--tp-size", "--tensor-parallel-size", "--tp"]),
-];
+/// By which they are given their tensor parallel size; all know the first.
+pub(crate) const TP_FLAGS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
 
 /// A server command that can be started for any size, with `{tp}` and `{port}` where it does not say them itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerCommand {
     words: Vec<String>,
-    /// What its program is called by [`KNOWN`].
-    known: Option<&'static str>,
+    /// What its program is called by [`KNOWN`], where its flags are known.
+    pub(crate) known: Option<&'static str>,
 }
 
 impl ServerCommand {
@@ -39,40 +35,36 @@ impl ServerCommand {
         let Some(program) = words.first() else {
             return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or simulate a machine with --sim BOX".to_owned());
         };
-        let is_known =
-            |(begins, _): &Known| words.iter().take(3).any(|word| is_named(word, begins));
+        let is_known = |begins: &&str| words.iter().take(3).any(|word| is_named(word, begins));
         let known = KNOWN.into_iter().find(is_known);
         let has = |place| words.iter().any(|word| word.contains(place));
-        let (has_tp, has_port) = (has(TP), has(PORT) || port(&words).is_some());
-        let Some((name, tp_flags)) = known else {
-            if !has_tp && sizes != [1] {
+        let port = flags::value(&words, &["--port"]).and_then(|port| port.parse::<u16>().ok());
+        let (has_tp, has_port) = (has(TP), has(PORT) || port.is_some());
+        let says = flags::value(&words, &TP_FLAGS).is_some_and(|value| !value.contains(TP));
+        match known {
+            None if !has_tp && sizes != [1] => {
                 return Err(format!(
                     "how to tell `{program}` its tensor parallel size is not known: write {TP} where the number belongs, or study one GPU with --tp 1"
                 ));
             }
-            if !has_port {
+            None if !has_port => {
                 return Err(format!(
                     "on which port `{program}` listens is not known: write --port N or {PORT} in its command"
                 ));
             }
-            return Ok(Self { words, known: None });
-        };
-        let says = |flag: &&&str| {
-            let value = flags::value(&words, &[**flag]);
-            value.is_some_and(|value| !value.contains(TP))
-        };
-        if let Some(flag) = tp_flags.iter().find(says) {
-            return Err(format!(
-                "the server command says {flag} itself: leave it out, the study adds it for each of --tp, or write {flag} {TP}"
-            ));
+            Some(_) if says => {
+                return Err(format!(
+                    "the server command says its tensor parallel size itself: leave it out, the study adds it for each of --tp, or write {TP} for the number"
+                ));
+            }
+            _ => {}
         }
-        if !has_tp {
-            words.extend([tp_flags[0], TP].map(str::to_owned));
+        if known.is_some() && !has_tp {
+            words.extend([TP_FLAGS[0], TP].map(str::to_owned));
         }
         if !has_port {
             words.extend(["--port", PORT].map(str::to_owned));
         }
-        let known = Some(name);
         Ok(Self { words, known })
     }
 
@@ -82,21 +74,6 @@ impl ServerCommand {
         words
             .map(|word| word.replace(TP, &tp.to_string()))
             .collect()
-    }
-
-    /// The port that the command itself says.
-    pub(crate) fn port(&self) -> Option<u16> {
-        port(&self.words)
-    }
-
-    /// Whether it is an engine whose log is read.
-    pub(crate) fn logs_are_read(&self) -> bool {
-        matches!(self.known, Some("vllm" | "sglang"))
-    }
-
-    /// Whether its flags are known.
-    pub(crate) fn is_known(&self) -> bool {
-        self.known.is_some()
     }
 
     /// Adds a word, where it does not say it itself.
@@ -141,10 +118,6 @@ pub(crate) fn embedded(sim: &str, model: &str, tp: &str) -> Result<Vec<String>, 
         .collect())
 }
 
-fn port(words: &[String]) -> Option<u16> {
-    flags::value(words, &["--port"])?.parse().ok()
-}
-
 /// Whether a word names a file or module that begins so; folders above it do not count.
 fn is_named(word: &str, begins: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
@@ -173,7 +146,7 @@ mod tests {
             ),
             (
                 "python3 -m sglang.launch_server --model-path m --port 9",
-                "python3 -m sglang.launch_server --model-path m --port 9 --tp-size 2",
+                "python3 -m sglang.launch_server --model-path m --port 9 --tensor-parallel-size 2",
             ),
             (
                 "my-server --gpus {tp} -p {port}",

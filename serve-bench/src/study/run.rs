@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
 use crate::explain::{self, CaseArgs, OfSize, Sources};
-use crate::planner::{Asker, Lost, words};
+use crate::planner::{Asker, words};
 use crate::split::study::{ApartArgs, ApartStudy};
 
 /// The settings of a study, in its folder.
@@ -44,56 +44,29 @@ pub(crate) struct StudyArgs {
     pub(super) demo: Extras,
 }
 
-impl StudyArgs {
-    /// The study of engines apart.
-    fn engines<'a>(&'a self, folder: &'a Path) -> ApartStudy<'a> {
-        ApartStudy {
-            args: &self.apart,
-            model: &self.subject.model,
-            load: &self.subject.load,
-            folder,
-        }
-    }
-
-    /// Its steps.
-    ///
-    /// # Errors
-    /// As for each.
-    pub(super) fn steps(&self) -> Result<Vec<Step>, Stop> {
-        let nowhere = Path::new("");
-        match self.apart.prefill.is_empty() {
-            true => Study::new(self, nowhere)?.steps(),
-            false => self.engines(nowhere).steps().map_err(Stop::Usage),
-        }
-    }
-
-    /// The sizes, as the flag takes them.
-    pub(super) fn sizes(&self) -> String {
-        let sizes: Vec<String> = self.tp.iter().map(u32::to_string).collect();
-        sizes.join(",")
-    }
-}
-
 /// Runs a study, or resumes one, and gives the exit code.
 ///
 /// # Errors
 /// What ended it; what was measured is in its folder.
 pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     let subject = &args.subject;
-    let prefix = args.demo.prefix.unwrap_or("study");
-    asker.in_folder(subject.out.as_deref(), prefix, |folder| {
+    asker.in_folder(subject.out.as_deref(), "study", |folder| {
         if args.apart.prefill.is_empty() {
-            return Study::new(args, folder)?.run(asker);
+            return of_sizes(args, folder, asker);
         }
-        args.engines(folder).run(asker)
+        let apart = ApartStudy {
+            args: &args.apart,
+            model: &subject.model,
+            load: &subject.load,
+            folder,
+        };
+        apart.run(asker)
     })
 }
 
 /// What a demonstration adds to a study.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Extras {
-    /// What the name of a new folder begins with.
-    pub(super) prefix: Option<&'static str>,
     /// What the reader must know of how the results were made.
     pub(super) note: Option<String>,
     /// Batches whose messages are timed, and how, where not all up to twice the one that is served in all modes.
@@ -102,147 +75,124 @@ pub(super) struct Extras {
     pub(super) off_by_us: bool,
 }
 
-/// A study and its folder.
-struct Study<'a> {
-    subject: Subject<'a>,
-    sizes: &'a [u32],
-    extras: &'a Extras,
-    folder: &'a Path,
+/// Runs or resumes the study of tensor parallel sizes.
+fn of_sizes(args: &StudyArgs, folder: &Path, asker: &Asker<'_>) -> Result<u8, Stop> {
+    let sizes = &args.tp[..];
+    if !sizes.is_sorted_by(|a, b| a < b) || (sizes.len() > 1 && sizes[0] != 1) {
+        return Err(Stop::Usage(
+            "--tp must name each size once, ascending, several with 1, which the others are compared with, such as 1,2".to_owned(),
+        ));
+    }
+    let subject = Subject::new(&args.subject, sizes)?;
+    let steps = steps(&subject, (sizes, &args.demo), folder)?;
+    check_servers(&steps, folder)?;
+    let needs = |step: &Step| step.needs.is_some() && step.done(folder).is_none();
+    if steps.iter().any(needs) {
+        check_program(&subject.args.server)?;
+    }
+    let settings = subject.args.settings(json!({"tp": sizes}));
+    let mut run = asker.open(folder, ("a study", FILE), &settings)?;
+    let mut notes: Vec<String> = args.demo.note.iter().cloned().collect();
+    notes.iter().for_each(|note| (asker.say)(note));
+    let (mut codes, mut done) = (Vec::new(), Vec::new());
+    for (step, end) in steps.iter().zip(asker.tried(&mut run, &steps)?) {
+        done.extend(end.is_ok().then_some(&step.name));
+        codes.push(end.as_ref().map_or(exit::INCONCLUSIVE, |end| end.code));
+        let note = |lost: String| format!("{} is left out: {lost}", step.name);
+        notes.extend(end.err().map(note));
+    }
+    let served = sizes.iter().copied();
+    let served: Vec<u32> = served
+        .filter(|tp| done.contains(&&of("serve", *tp)))
+        .collect();
+    if served.is_empty() {
+        return Err(Stop::Refused(notes.join("; ").into()));
+    }
+    let path = |name: String| done.contains(&&name).then(|| folder.join(name));
+    let flags = subject.command.flags();
+    // What others print is not read.
+    let logs_are_read = matches!(subject.command.known, Some("vllm" | "sglang"));
+    // Each size: its own runs beside that of one GPU, and its server's log.
+    let of_size = |tp: u32| {
+        let own = served.iter().copied().filter(|of| *of == 1 || *of == tp);
+        let logs = own.clone().map(|tp| folder.join(of("server", tp) + ".log"));
+        OfSize {
+            tp,
+            logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
+            sources: Sources {
+                model: Some(subject.args.model.clone()),
+                case: CaseArgs {
+                    allreduce: path(of("allreduce", tp)).into_iter().collect(),
+                    links: path(LINKS.to_owned()),
+                    engine: flags,
+                    ..CaseArgs::default()
+                },
+                note: (!notes.is_empty()).then(|| notes.join(" ")),
+                sim: subject.args.sim.clone(),
+                off_by_us: args.demo.off_by_us,
+                serving: own
+                    .map(|tp| (Some(tp), folder.join(of("serve", tp))))
+                    .collect(),
+                ..Sources::default()
+            },
+        }
+    };
+    let explained = served.iter().copied();
+    let explained = explained.filter(|tp| *tp > 1 || served.len() == 1);
+    let explained: Vec<OfSize> = explained.map(of_size).collect();
+    let of_study = explain::of_study(&explained, folder, asker.show, asker.say);
+    codes.push(of_study?);
+    asker.tell_where(folder, &folder.join(explain::PAGE));
+    Ok(exit::fold(codes))
 }
 
-impl<'a> Study<'a> {
-    /// Checks the command line.
-    ///
-    /// # Errors
-    /// Flags that do not fit together, or a model or machine that is not there.
-    fn new(args: &'a StudyArgs, folder: &'a Path) -> Result<Self, Stop> {
-        let sizes = &args.tp[..];
-        if !sizes.is_sorted_by(|a, b| a < b) || (sizes.len() > 1 && sizes[0] != 1) {
-            return Err(Stop::Usage(
-                "--tp must name each size once, ascending, several with 1, which the others are compared with, such as 1,2".to_owned(),
-            ));
-        }
-        Ok(Self {
-            subject: Subject::new(&args.subject, sizes)?,
-            sizes,
-            extras: &args.demo,
-            folder,
-        })
-    }
-
-    /// Runs it, or resumes it.
-    ///
-    /// # Errors
-    /// What ended it.
-    fn run(&self, asker: &Asker<'_>) -> Result<u8, Stop> {
-        let steps = self.steps()?;
-        check_servers(&steps, self.folder)?;
-        let needs = |step: &Step| step.needs.is_some() && step.done(self.folder).is_none();
-        if steps.iter().any(needs) {
-            check_program(&self.subject.args.server)?;
-        }
-        let settings = self.subject.args.settings(json!({"tp": self.sizes}));
-        let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
-        let mut notes: Vec<String> = self.extras.note.iter().cloned().collect();
-        notes.iter().for_each(|note| (asker.say)(note));
-        let (mut codes, mut done) = (Vec::new(), Vec::new());
-        for (step, end) in steps.iter().zip(asker.tried(&mut run, &steps)?) {
-            done.extend(end.is_ok().then_some(&step.name));
-            codes.push(end.as_ref().map_or(exit::INCONCLUSIVE, |end| end.code));
-            let lost = end.err();
-            let note = |lost: Lost| format!("{} is left out: {}", step.name, lost.reason);
-            notes.extend(lost.map(note));
-        }
-        let served = self.sizes.iter().copied();
-        let served: Vec<u32> = served
-            .filter(|tp| done.contains(&&of("serve", *tp)))
-            .collect();
-        if served.is_empty() {
-            return Err(Stop::Refused(notes.join("; ").into()));
-        }
-        let path = |name: String| done.contains(&&name).then(|| self.folder.join(name));
-        let flags = self.subject.command.flags();
-        let logs_are_read = self.subject.command.logs_are_read();
-        // Each size: its own runs beside that of one GPU, and its server's log.
-        let of_size = |tp: u32| {
-            let own = served.iter().copied().filter(|of| *of == 1 || *of == tp);
-            let logs = own
-                .clone()
-                .map(|tp| self.folder.join(of("server", tp) + ".log"));
-            OfSize {
-                tp,
-                logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
-                sources: Sources {
-                    model: Some(self.subject.args.model.clone()),
-                    case: CaseArgs {
-                        allreduce: path(of("allreduce", tp)).into_iter().collect(),
-                        links: path(LINKS.to_owned()),
-                        engine: flags,
-                        ..CaseArgs::default()
-                    },
-                    note: (!notes.is_empty()).then(|| notes.join(" ")),
-                    sim: self.subject.args.sim.clone(),
-                    off_by_us: self.extras.off_by_us,
-                    serving: own
-                        .map(|tp| (Some(tp), self.folder.join(of("serve", tp))))
-                        .collect(),
-                    ..Sources::default()
-                },
-            }
+/// All steps in their order.
+///
+/// # Errors
+/// Devices that do not suffice, or that a server cannot be shown.
+fn steps(
+    subject: &Subject<'_>,
+    (sizes, extras): (&[u32], &Extras),
+    folder: &Path,
+) -> Result<Vec<Step>, Stop> {
+    let load = &subject.args.load;
+    let largest = sizes.last().copied().unwrap_or(1);
+    let gpus = f64::from(largest);
+    let seconds = match &subject.simulated {
+        Some(_) => gpus * GPU_S + gpus * (gpus - 1.0) * PAIR_S,
+        None => LINKS_S,
+    };
+    let arguments = vec!["--gpus".to_owned(), subject.devices(largest)?];
+    let mut steps = vec![subject.measured(LINKS.to_owned(), "p2p", arguments, seconds)];
+    for tp in sizes.iter().copied().filter(|tp| *tp > 1) {
+        let devices = (subject.devices(tp)?, tp);
+        let (batches, modes) = match extras.collectives {
+            Some((batches, modes)) => (batches.to_owned(), Some(modes)),
+            None => (batches(load.concurrency), None),
         };
-        let explained = served.iter().copied();
-        let explained = explained.filter(|tp| *tp > 1 || served.len() == 1);
-        let explained: Vec<OfSize> = explained.map(of_size).collect();
-        let of_study = explain::of_study(&explained, self.folder, asker.show, asker.say);
-        codes.push(of_study?);
-        asker.tell_where(self.folder, &self.folder.join(explain::PAGE));
-        Ok(exit::fold(codes))
+        let mut step = subject.collectives(of("allreduce", tp), devices, batches, BUDGET_S);
+        let modes = words(modes.map(|modes| ("--modes", modes.to_owned())));
+        step.arguments.extend(modes);
+        steps.push(step);
     }
+    for tp in sizes.iter().copied() {
+        let server = (format!("server tp{tp}"), subject.command.for_size(tp));
+        let log = folder.join(of("server", tp) + ".log");
+        let environment = environment(subject, tp)?;
+        steps.push(subject.serving(of("serve", tp), tp, server, environment, log));
+    }
+    Ok(steps)
+}
 
-    /// All steps in their order.
-    ///
-    /// # Errors
-    /// Devices that do not suffice, or that a server cannot be shown.
-    fn steps(&self) -> Result<Vec<Step>, Stop> {
-        let (subject, load) = (&self.subject, &self.subject.args.load);
-        let largest = self.sizes.last().copied().unwrap_or(1);
-        let gpus = f64::from(largest);
-        let seconds = match &subject.simulated {
-            Some(_) => gpus * GPU_S + gpus * (gpus - 1.0) * PAIR_S,
-            None => LINKS_S,
-        };
-        let arguments = vec!["--gpus".to_owned(), subject.devices(largest)?];
-        let mut steps = vec![subject.measured(LINKS.to_owned(), "p2p", arguments, seconds)];
-        for tp in self.sizes.iter().copied().filter(|tp| *tp > 1) {
-            let devices = (subject.devices(tp)?, tp);
-            let (batches, modes) = match self.extras.collectives {
-                Some((batches, modes)) => (batches.to_owned(), Some(modes)),
-                None => (batches(load.concurrency), None),
-            };
-            let mut step = subject.collectives(of("allreduce", tp), devices, batches, BUDGET_S);
-            let modes = words(modes.map(|modes| ("--modes", modes.to_owned())));
-            step.arguments.extend(modes);
-            steps.push(step);
-        }
-        for tp in self.sizes.iter().copied() {
-            let server = (format!("server tp{tp}"), subject.command.for_size(tp));
-            let log = self.folder.join(of("server", tp) + ".log");
-            let environment = self.environment(tp)?;
-            steps.push(subject.serving(of("serve", tp), tp, server, environment, log));
-        }
-        Ok(steps)
+/// What a server sees of the devices: those of its size, where they were named.
+fn environment(subject: &Subject<'_>, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
+    const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
+    let args = subject.args;
+    if args.gpus.is_none() || args.sim.is_some() {
+        return Ok(Vec::new());
     }
-
-    /// What a server sees of the devices: those of its size, where they were named.
-    fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
-        const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
-        let args = self.subject.args;
-        if args.gpus.is_none() || args.sim.is_some() {
-            return Ok(Vec::new());
-        }
-        let devices = visible(&self.subject.devices(tp)?, VARIABLE)?;
-        Ok(vec![(VARIABLE.into(), devices.into())])
-    }
+    let devices = visible(&subject.devices(tp)?, VARIABLE)?;
+    Ok(vec![(VARIABLE.into(), devices.into())])
 }
 
 /// The name of what belongs to a size.

@@ -11,12 +11,11 @@ use program::Stop;
 use program::command_line::seconds;
 use record::redacted_arguments;
 use runner::run::{Needs, Step, URL};
-use runner::server::ServerSpec;
 use serde_json::Value;
 use tp_plan::{Engine, ModelFacts};
 
 use super::engines::{ServerCommand, TP, embedded};
-use crate::planner::{self, step, words};
+use crate::planner::{self, anywhere, step, usage, words};
 
 /// The folder of a run's links.
 pub(crate) const LINKS: &str = "links";
@@ -74,15 +73,21 @@ impl LoadArgs {
         own["input_tokens"] = self.input_tokens.into();
         own["output_tokens"] = self.output_tokens.into();
         // Kept without the values of flags that name a secret.
-        own["server"] = redacted_arguments(server.iter().cloned()).into();
+        let server = server.iter().map(|words| anywhere(words));
+        own["server"] = redacted_arguments(server).into();
         own
     }
 
-    /// The arguments of `serve run` that put it on a server of a model with so many token ids.
-    fn words(&self, vocab: u32, tp: u32) -> Vec<String> {
+    /// The step that puts this load on the server that it `needs`, of a model with so many token ids and of this size.
+    pub(crate) fn step(
+        &self,
+        named: (String, String),
+        (vocab, tp): (u32, u32),
+        needs: Needs,
+    ) -> Step {
         // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
         let ids = vocab - vocab / 10;
-        planner::words([
+        let arguments = words([
             ("--base-url", URL.to_owned()),
             ("--tp", tp.to_string()),
             ("--concurrency", self.concurrency.to_string()),
@@ -92,17 +97,8 @@ impl LoadArgs {
             ("--dataset-name", "random-ids".to_owned()),
             ("--vocab", ids.to_string()),
             ("--seed", self.seed.to_string()),
-        ])
-    }
-
-    /// The step that puts this load on the server that it `needs`.
-    pub(crate) fn step(
-        &self,
-        named: (String, String),
-        (vocab, tp): (u32, u32),
-        needs: Needs,
-    ) -> Step {
-        planner::load(named, self.words(vocab, tp), Some(needs), self.seconds())
+        ]);
+        planner::load(named, arguments, Some(needs), self.seconds())
     }
 
     /// Seconds of a server's start and the load on it, about; the warm-up has one more request for each in flight.
@@ -184,22 +180,21 @@ impl<'a> Subject<'a> {
     /// # Errors
     /// A model, machine or command that cannot be used.
     pub(crate) fn new(args: &'a SubjectArgs, sizes: &[u32]) -> Result<Self, Stop> {
-        let usage = |flag: &str, why: &dyn std::fmt::Display| Stop::Usage(format!("{flag}: {why}"));
         let words = match (&args.sim, args.server.is_empty()) {
             (Some(sim), true) => embedded(sim, &args.model, TP)?,
             _ => args.server.clone(),
         };
         let command = ServerCommand::new(words, sizes).map_err(Stop::Usage)?;
-        let model = ModelFacts::resolve(&args.model).map_err(|why| usage("--model", &why))?;
+        let model = ModelFacts::resolve(&args.model).map_err(usage("--model"))?;
         for tp in sizes {
-            model.check_tp(*tp).map_err(|why| usage("--tp", &why))?;
+            model.check_tp(*tp).map_err(usage("--tp"))?;
         }
         let simulated = args.sim.as_deref().map(BoxFile::resolve).transpose();
         Ok(Self {
             args,
             command,
             model,
-            simulated: simulated.map_err(|why| usage("--sim", &why))?,
+            simulated: simulated.map_err(usage("--sim"))?,
         })
     }
 
@@ -257,12 +252,8 @@ impl<'a> Subject<'a> {
         environment: Vec<(OsString, OsString)>,
         log: PathBuf,
     ) -> Step {
-        let (server, words) = server;
-        let needs = Needs::Started(ServerSpec {
-            environment,
-            port: self.command.port(),
-            ..planner::server(&server, words, log, self.args.load.ready_timeout)
-        });
+        let ready = self.args.load.ready_timeout;
+        let needs = planner::server((&server.0, server.1), environment, log, ready);
         let named = (name, format!("load on the server with {tp} GPU(s)"));
         let size = (self.model.vocab, tp);
         self.args.load.step(named, size, needs)
@@ -356,19 +347,5 @@ mod tests {
         assert_eq!(within("MIG-a", Some("0")).unwrap(), "MIG-a");
         assert!(within("2", Some("0,1")).unwrap_err().contains("shows 2"));
         assert!(within("0000:21:00.0", None).unwrap_err().contains("UUID"));
-    }
-
-    #[test]
-    fn a_load_takes_its_waves_and_the_warm_up() {
-        let load = LoadArgs {
-            concurrency: 16,
-            requests: None,
-            input_tokens: 128,
-            output_tokens: 128,
-            ready_timeout: Duration::from_secs(1800),
-            seed: 1,
-        };
-        // 64 requests of 16 in flight are four waves and one of warm-up of 128 steps of 30 ms: 19.2 s, and 60 s for the start.
-        assert!((load.seconds() - 79.2).abs() < 1e-9);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use import::serve::ServeResult;
 use record::control::file_word;
 
-use super::plan::{Matrix, Numbers, Plan};
+use super::plan::{LABEL, Matrix, Numbers, Plan};
 
 /// The most bytes of a cell's name.
 const NAME: usize = 200;
@@ -26,7 +26,7 @@ pub(crate) struct Cell {
     /// Number within the whole plan, from 0, whatever is narrowed.
     pub(super) number: u64,
     /// Label of the configuration.
-    pub(crate) config: String,
+    pub(super) config: String,
     /// Name of the model.
     pub(super) model: String,
     /// Tensor parallel size.
@@ -61,6 +61,11 @@ impl Cell {
         ]
     }
 
+    /// The configuration, of a plan that names some.
+    pub(crate) fn label(&self) -> Option<String> {
+        Some(self.config.clone()).filter(|label| label != LABEL)
+    }
+
     /// What cells of one curve share, which differ by the load alone.
     fn curve(&self) -> (&str, u32, u32, bool) {
         (&self.server, self.input, self.output, self.rate.is_some())
@@ -86,12 +91,8 @@ impl Cell {
 /// Every cell of a plan, cells of one server together, servers in the order of the plan.
 ///
 /// # Errors
-/// In words: a rate that is none, or two cells of one name.
+/// In words: no cell, or two of one name.
 pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
-    let mut rates = plan.matrix.iter().flat_map(|matrix| &matrix.rates);
-    if rates.any(|rate| !(1e-6..=1e6).contains(rate)) {
-        return Err("rates: each is a number from 0.000001 to 1000000".to_owned());
-    }
     let mut cells: Vec<Cell> = plan.matrix.iter().flat_map(of_matrix).collect();
     for cell in &mut cells {
         let (config, model) = (file_word(&cell.config, PART), file_word(&cell.model, PART));
@@ -184,13 +185,11 @@ pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<C
                 let names = names.join(", ");
                 wrong(&format!("write KEY=VALUES, such as model=8B, of {names}"))
             })?;
-        let values: Vec<String> = match values.contains("..") {
-            true => {
-                let range: Numbers = values.parse().map_err(|error: String| wrong(&error))?;
-                range.0.iter().map(u32::to_string).collect()
-            }
-            false => values.split(',').map(|one| one.trim().to_owned()).collect(),
+        let listed = |part: &str| match part.parse::<Numbers>() {
+            Ok(range) => range.0.iter().map(u32::to_string).collect(),
+            Err(_) => vec![part.trim().to_owned()],
         };
+        let values: Vec<String> = values.split(',').flat_map(listed).collect();
         cells.retain(|cell| {
             let mut own = cell.values().into_iter();
             own.any(|(name, own)| name == key && values.contains(&own))
@@ -205,15 +204,22 @@ pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<C
 /// A cell with what it measured.
 pub(super) type Measured<'a> = (&'a Cell, ServeResult);
 
-/// The cells of one curve, which differ by their load alone, by ascending load.
+/// The cells of one curve, which differ by their load alone, by ascending load; curves in the order of the plan.
 pub(super) fn curves<'a>(cells: &'a [Measured<'a>]) -> Vec<Vec<&'a Measured<'a>>> {
-    let mut all: Vec<&Measured<'_>> = cells.iter().collect();
-    all.sort_by(|(one, _), (other, _)| {
-        let by_load = one.load().total_cmp(&other.load());
-        one.curve().cmp(&other.curve()).then(by_load)
-    });
-    let curves = all.chunk_by(|one, other| one.0.curve() == other.0.curve());
-    curves.map(<[_]>::to_vec).collect()
+    let mut curves: Vec<Vec<&Measured<'_>>> = Vec::new();
+    for one in cells {
+        let own = curves
+            .iter_mut()
+            .find(|of| of[0].0.curve() == one.0.curve());
+        match own {
+            Some(curve) => curve.push(one),
+            None => curves.push(vec![one]),
+        }
+    }
+    let by_load =
+        |one: &&Measured<'_>, other: &&Measured<'_>| one.0.load().total_cmp(&other.0.load());
+    curves.iter_mut().for_each(|curve| curve.sort_by(by_load));
+    curves
 }
 
 /// The index of the knee among results of ascending load: the most output tokens/s for their mean latency (Kleinrock 1979, "Power

@@ -6,7 +6,7 @@ use std::time::Duration;
 use import::serve::{Latency, read_all};
 use program::Stop;
 use program::command_line::quoted;
-use record::{exit, write_whole};
+use record::exit;
 use runner::run::{Needs, Step, URL, check_servers, set_aside};
 use runner::server::ServerSpec;
 use view::comparison;
@@ -14,11 +14,11 @@ use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Tone};
 
 use super::cells::{Cell, Measured, curves, expand, knee, narrowed};
-use super::plan::{LABEL, Plan, SweepArgs};
-use crate::planner::{Asker, Lost, load, shell, words};
+use super::plan::{Plan, SweepArgs};
+use crate::planner::{Asker, load, shell, whole, words};
 
 /// The plan and its cells in the sweep's folder.
-const PLAN: &str = "plan.toml";
+const SETTINGS: &str = "settings.json";
 const CELLS: &str = "cells";
 
 /// The page with curves, in the sweep's folder.
@@ -29,7 +29,7 @@ const KNEES: usize = 3;
 const ROWS: usize = 16;
 
 /// A cell with the exit code of its load, or why it has none.
-type Ended<'a> = (&'a Cell, Result<u8, Lost>);
+type Ended<'a> = (&'a Cell, Result<u8, String>);
 
 /// What a token is assumed to take, s: only the time that is printed rests on it.
 const TOKEN_S: f64 = 0.03;
@@ -70,9 +70,7 @@ fn done(
     folder: &Path,
     asker: &Asker<'_>,
 ) -> Result<u8, Stop> {
-    let mut run = asker.open(folder, ("a sweep", "settings.json"), plan)?;
-    let text = toml::to_string(plan).map_err(anyhow::Error::from)?;
-    write_whole(&folder.join(PLAN), text.as_bytes()).map_err(anyhow::Error::from)?;
+    let mut run = asker.open(folder, ("a sweep", SETTINGS), plan)?;
     let is_failed = |step: &&Step| step.done(folder).is_some_and(|code| code != exit::DONE);
     for step in steps.iter().filter(is_failed).filter(|_| redo) {
         let kept = set_aside(&folder.join(&step.name))?.unwrap_or_default();
@@ -95,10 +93,7 @@ fn done(
         Some((*cell, read.ok()?.pop()?))
     });
     let results: Vec<Measured<'_>> = results.collect();
-    let whole = match ended.iter().all(|(_, end)| *end == Ok(exit::DONE)) {
-        true => exit::DONE,
-        false => exit::INCONCLUSIVE,
-    };
+    let whole = whole(ended.iter().all(|(_, end)| *end == Ok(exit::DONE)));
     let document = swept(&ended, &results, folder);
     Ok(exit::fold([asker.deliver(&document, folder, PAGE), whole]))
 }
@@ -197,24 +192,16 @@ fn listed(cells: &[Cell], steps: &[Step], folder: &Path) -> Document {
 
 /// The document of a sweep whose cells ended so and measured this.
 fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Document {
-    let is_failed = |end: &Result<u8, Lost>| match end {
-        Ok(code) => *code != exit::DONE,
-        Err(lost) => !lost.is_server,
-    };
-    let failed = ended.iter().filter(|(_, end)| is_failed(end));
+    let failed = |(_, end): &&Ended<'_>| end.as_ref().is_ok_and(|code| *code != exit::DONE);
+    let failed = ended.iter().filter(failed);
     let failed: Vec<String> = failed.map(|(cell, _)| cell.name.clone()).collect();
-    let labelled = results.iter().map(|(cell, one)| {
-        let config = Some(cell.config.clone()).filter(|label| label != LABEL);
-        (config, one.clone())
-    });
+    let labelled = results.iter();
+    let labelled = labelled.map(|(cell, one)| (cell.label(), one.clone()));
     let mut document = view::serve::results(&labelled.collect::<Vec<_>>(), &[]);
-    let down = ended.iter().filter_map(|(cell, end)| {
-        let lost = end.as_ref().err().filter(|lost| lost.is_server)?;
-        Some((&cell.server, &lost.reason))
-    });
-    let down: Vec<_> = down.collect();
-    let left = down.chunk_by(|one, other| one.0 == other.0).map(|cells| {
-        let ((server, reason), left) = (cells[0], cells.len());
+    let lost = |(cell, end): &'_ Ended<'_>| Some((cell.server.clone(), end.clone().err()?));
+    let lost: Vec<(String, String)> = ended.iter().filter_map(lost).collect();
+    let left = lost.chunk_by(|one, other| one == other).map(|cells| {
+        let ((server, reason), left) = (&cells[0], cells.len());
         let text = format!("{server}: {left} cells left: {reason}");
         Item::of(Tone::Bad, text).coded("server-not-started")
     });
@@ -235,20 +222,13 @@ fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Docume
     let curves = curves(results);
     let knees = curves.iter().filter_map(|curve| at_knee(curve));
     document.answer.extend(knees.take(KNEES));
-    if document.answer.len() == 1 {
-        let none = "No knee: it takes three loads of one length, with latencies.";
-        document.answer.push(none.to_owned());
-    }
-    let mut further = Vec::new();
-    if let Some(Block::Table(means)) = document.sections[0].blocks.first_mut() {
-        let mut rest = means.clone();
-        rest.rows = means.rows.split_off(ROWS.min(means.rows.len()));
-        further.extend((!rest.rows.is_empty()).then_some(Block::Table(rest)));
-    }
-    further.extend(document.sections[0].blocks.drain(1..));
-    let further = Section::detail("Curves and further cells", further);
-    document.sections.insert(1, further);
-    document.next = vec![Next::plain(match (failed.is_empty(), down.is_empty()) {
+    // Curves stand on the page, and of a screen's room many cells leave none.
+    let plots = document.sections[0].blocks.split_off(1);
+    document.sections[0].detail = results.len() > ROWS;
+    document
+        .sections
+        .insert(1, Section::detail("Curves", plots));
+    document.next = vec![Next::plain(match (failed.is_empty(), lost.is_empty()) {
         (false, _) => {
             "run the same command with --redo: it measures failed cells again.".to_owned()
         }
@@ -263,10 +243,9 @@ fn at_knee(curve: &[&Measured<'_>]) -> Option<String> {
     let at = knee(curve)?;
     let (cell, one) = curve[at];
     let load = view::serve::arrivals(&one.run).replacen("up to ", "", 1);
-    let of = match cell.config.as_str() {
-        LABEL => String::new(),
-        _ => format!("{}, ", cell.server),
-    };
+    let of = cell
+        .label()
+        .map_or_else(String::new, |_| format!("{}, ", cell.server));
     if at + 1 == curve.len() {
         return Some(format!("{of}{} in: no knee up to {load}.", cell.input));
     }

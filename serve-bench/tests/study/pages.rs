@@ -108,3 +108,17 @@ fn names_of_others_are_words_on_the_page_and_no_markup() {
     );
     assert!(!page.contains('\u{202e}') && !ran.stdout.contains('\u{202e}'));
 }
+
+#[test]
+fn a_shard_of_another_size_is_refused_with_the_command_of_the_one_that_fits() {
+    let scratch = Scratch::new();
+    let files = [("one.json", 53.0), ("two.json", 39.7), ("half.json", 27.0)];
+    let [one, two, half] = files.map(|(name, tpot)| scratch.vllm(name, tpot));
+    let text = std::fs::read_to_string(&half).unwrap();
+    let text = text.replace("qwen2.5-72b", "qwen2.5-72b-half-tp4");
+    std::fs::write(&half, text).unwrap();
+    let curve = curve(&scratch, "curve.csv");
+    let ran = explain(&scratch, [&one, &two, &curve], &["--half", &half]);
+    let said = &ran.expect(2).stderr;
+    assert!(said.contains("tplens half --tp 2"), "{said}");
+}

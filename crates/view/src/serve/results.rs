@@ -1,6 +1,5 @@
 //! The document of results of anybody's clients, one or several side by side.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use import::serve::{Finding, Latency, ServeFormat, ServeResult, ServeRun, Spread, across};
@@ -181,8 +180,7 @@ fn table(results: &[(Option<String>, ServeResult)]) -> Section {
         "E2EL ms",
     ]);
     let mean = |spread: Option<&Spread>| maybe(spread.map(|spread| spread.mean));
-    for (number, (_, one)) in (1..).zip(results) {
-        let number: u32 = number;
+    for (number, (_, one)) in (1u32..).zip(results) {
         table.row([
             number.to_string(),
             file(&one.run.origin).chars().take(28).collect(),
@@ -209,8 +207,7 @@ fn spreads(results: &[(Option<String>, ServeResult)]) -> Section {
         "p90",
         "p99",
     ]);
-    for (number, (_, one)) in (1..).zip(results) {
-        let number: u32 = number;
+    for (number, (_, one)) in (1u32..).zip(results) {
         for latency in Latency::ALL {
             let Some(spread) = one.spread(latency) else {
                 continue;
@@ -279,10 +276,14 @@ fn plots(results: &[(Option<String>, ServeResult)]) -> Vec<Block> {
     if results.len() < 2 {
         return Vec::new();
     }
-    let mut groups: BTreeMap<String, Vec<&ServeResult>> = BTreeMap::new();
+    // In the order in which they were asked for.
+    let mut groups: Vec<(String, Vec<&ServeResult>)> = Vec::new();
     for (label, one) in results {
-        let group = groups.entry(name(label.as_ref(), one));
-        group.or_default().push(one);
+        let name = name(label.as_ref(), one);
+        match groups.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((name, vec![one])),
+        }
     }
     let plot = |title: &str, x: &str, y: &str, of: &dyn Fn(&ServeResult) -> Option<PlotPoint>| {
         let series = groups.iter().map(|(name, results)| {
