@@ -10,7 +10,7 @@ use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, l
 use record::{RequestError, RequestErrorKind as Kind};
 
 use super::MAX_MODEL_BYTES;
-use super::broke::failed;
+use super::intake::failed;
 
 /// Bytes that are kept of what may not be a stream.
 const OPENING_BYTES: usize = 4 << 10;
@@ -29,7 +29,8 @@ pub(super) struct Content {
     whole_bytes: usize,
     /// When the first bytes came.
     pub(super) first: Option<Instant>,
-    chunks: Vec<Chunk>,
+    /// Chunks with tokens so far.
+    pub(super) chunks: Vec<Chunk>,
     /// Empty text with a finish reason after which no more tokens came.
     empty_finish: Option<Chunk>,
     /// The server's count; the last one.
@@ -39,7 +40,7 @@ pub(super) struct Content {
     /// Whether the reply says that it is complete.
     pub(super) is_complete: bool,
     /// Whether the stream said that nothing follows.
-    is_over: bool,
+    pub(super) is_over: bool,
     failure: Option<RequestError>,
 }
 
@@ -59,7 +60,7 @@ enum Form {
 
 /// A chunk with tokens.
 #[derive(Debug, Clone, Copy)]
-struct Chunk {
+pub(super) struct Chunk {
     /// When it came.
     at: Instant,
     /// Token ids in it.
@@ -116,16 +117,6 @@ impl Content {
             true => Err(too_large(whole)),
             false => Ok(()),
         }
-    }
-
-    /// Chunks with tokens so far.
-    pub(super) fn chunks(&self) -> usize {
-        self.chunks.len()
-    }
-
-    /// Whether the stream said that nothing follows.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over
     }
 
     /// The body has ended, or there will be no more of it.

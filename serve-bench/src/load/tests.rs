@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use record::{RequestErrorKind, ServeRequest, TokenCount};
 
-use super::broke::failed;
-use super::read::read;
-use super::reply::Reply;
+use super::intake::failed;
+use super::reply::{Reply, read};
 
 /// A reply whose parts were read 10, 20, 30 ms and so on after it was sent.
 fn reply(start: Instant, parts: &[&[u8]]) -> Reply {
@@ -378,4 +377,32 @@ fn the_short_help_fits_a_screen_and_the_long_one_has_every_flag() {
     }
     let long = line().render_long_help().to_string();
     assert!(long.contains("--ramp-up-strategy") && !short.contains("--ramp-up-strategy"));
+}
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    args: super::args::Args,
+}
+
+#[test]
+fn a_host_that_is_none_is_refused_by_its_flag_and_https_is_https_in_capitals() {
+    let args = |more: &[&str]| <Line as clap::Parser>::parse_from([&["run"], more].concat()).args;
+    for flags in [
+        ["--host", "fe80::1%eth0"],
+        ["--base-url", "http://fe80::1%eth0"],
+    ] {
+        let (none, budget) = (runner::Interrupt::none(), Default::default());
+        let refused = super::session::run(&args(&flags), &none, &|_| {}, budget);
+        let Err(program::Stop::Usage(why)) = refused else {
+            panic!("{flags:?}")
+        };
+        assert!(why.starts_with(flags[0]), "{why}");
+    }
+    let unchecked = |url| {
+        let plan = super::setup::plan(&args(&["--base-url", url, "--insecure"]), "m", 1).unwrap();
+        plan.findings
+            .contains(&record::ServeFinding::CertificateUnchecked)
+    };
+    assert!(unchecked("HTTPS://box") && !unchecked("http://box"));
 }

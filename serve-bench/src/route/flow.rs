@@ -7,14 +7,12 @@ use bytes::Bytes;
 use disagg::{Body, Dialect, Order};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 
 use super::journal::Kv;
-use super::legs::Sent;
-use super::peer::{Exchange, Failure, Peer, kept, passed_on};
+use super::peer::{Exchange, Failure, Peer, Sent, kept, passed_on};
 use super::questions;
-use super::relay::{Beside, Relay, error};
+use super::relay::{Begun, Beside, error};
 use super::router::{Held, Router, Ticket};
 use crate::listener::Reply;
 
@@ -89,9 +87,6 @@ struct Asked<'a> {
     id: &'a str,
 }
 
-/// A decode engine's reply that has begun, with the prefill engine's request that is still under way.
-struct Begun(Exchange, Response<Incoming>, Option<Beside>);
-
 /// Answers a request for tokens.
 pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -> Response<Reply> {
     let (head, incoming) = request.into_parts();
@@ -109,7 +104,7 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
         Err(fault) => Err(fault),
     };
     match outcome {
-        Ok(begun) => relayed(begun, ticket, router),
+        Ok(begun) => begun.relayed(ticket, router.args.timeout),
         Err(fault) => {
             ticket.end(fault.code, fault.kv);
             fault.response
@@ -243,13 +238,11 @@ impl Asked<'_> {
         }
         let mut fault = Fault::of("decode", Failure::Refused, self.left(ticket, order));
         loop {
-            let exchange = match next.take() {
-                Some(exchange) => exchange,
-                None => match reached(&mut decodes).await {
-                    Some(exchange) => exchange,
-                    None => break,
-                },
+            let reached = match next.take() {
+                None => reached(&mut decodes).await,
+                first => first,
             };
+            let Some(exchange) = reached else { break };
             if ticket.is_expired() {
                 ticket.held = None;
                 let message = "the prefill engine's lease ended before a decode engine was asked";
@@ -324,28 +317,4 @@ async fn done(beside: &mut Option<Beside>) -> Result<(), Failure> {
         return std::future::pending().await;
     };
     task.await.unwrap_or(Err(Failure::Broke)).map(drop)
-}
-
-/// The decode engine's reply for the client.
-fn relayed(
-    Begun(exchange, response, beside): Begun,
-    mut ticket: Ticket,
-    router: &Router,
-) -> Response<Reply> {
-    ticket.row.decode_head_us = ticket.now();
-    let (mut head, body) = response.into_parts();
-    head.headers = kept(&head.headers, None);
-    let kind = head.headers.get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok());
-    let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-        && !head.headers.contains_key(CONTENT_ENCODING);
-    let relay = Relay::new(
-        body,
-        exchange,
-        ticket,
-        beside,
-        is_events,
-        router.args.timeout,
-    );
-    Response::from_parts(head, relay.boxed_unsync())
 }

@@ -64,7 +64,6 @@ impl Metrics {
     }
 
     /// The text.
-    #[expect(clippy::cast_precision_loss, reason = "requests and bytes")]
     pub(super) fn text(&self) -> String {
         let mut out = "# TYPE tplens_route_requests_total counter\n".to_owned();
         if let Ok(outcomes) = self.outcomes.lock() {

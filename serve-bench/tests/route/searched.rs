@@ -41,4 +41,5 @@ fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_
     assert!(of("vllm:prefix_cache_queries_total") > 100.0 * 64.0);
     assert!(of("vllm:prefix_cache_hits_total") < 1.0, "{said}");
     std::fs::remove_dir_all(&folder).unwrap();
+    router.end();
 }

@@ -39,11 +39,7 @@ pub(super) async fn ask_all(
                 if number >= count {
                     break;
                 }
-                let request = of(&requests, number);
-                if let Some(time) = request.think_time {
-                    slot.rest(time).await;
-                }
-                let reply = slot.ask(number, request).await;
+                let reply = slot.ask(number, of(&requests, number)).await;
                 drop(tell.send(as_told(reply)));
                 turn = number + 1;
             }
