@@ -406,3 +406,41 @@ fn a_host_that_is_none_is_refused_by_its_flag_and_https_is_https_in_capitals() {
     };
     assert!(unchecked("HTTPS://box") && !unchecked("http://box"));
 }
+
+#[test]
+fn a_chunk_that_differs_in_its_text_alone_says_what_reading_it_says() {
+    let start = Instant::now();
+    let named = |text: &str, model: &str| chunk(text, "", &format!(",\"model\":\"{model}\""));
+    let first = named("a", "x");
+    // A blank before the text is no engine's form, so that each chunk is read.
+    let blank = first.replace("\"text\":", "\"text\": ");
+    let said = |first: &str, other: &[u8]| {
+        let parts = [first.as_bytes(), first.as_bytes(), other, DONE.as_bytes()];
+        let reply = reply(start, &parts);
+        (read(&reply, true, start), reply.content.model)
+    };
+    for (other, chunks) in [
+        (named("b\u{e9} :", "x"), 3),
+        (named("\\n\\\"", "x"), 3),
+        (named("", "x"), 3),
+        (named("b", "y"), 3),
+        (named("\u{1}", "x"), 2),
+        (named("b\",\"text\":\"c", "x"), 2),
+        (named("b", "x").replace("null", "\"stop\""), 3),
+        (
+            named("b", "x").replace("null", "null,\"token_ids\":[1,2]"),
+            3,
+        ),
+        (named("b", "x").replace("data: ", "event: error\ndata: "), 2),
+    ] {
+        let read = said(&first, other.as_bytes());
+        assert_eq!(read, said(&blank, other.as_bytes()), "{other}");
+        assert_eq!(read.0.token_chunks_ms.len(), chunks, "{other}");
+    }
+    // A byte that is of no text.
+    let mut broken = named("b", "x").into_bytes();
+    broken[27] = 0xff;
+    let read = said(&first, &broken);
+    assert_eq!(read, said(&blank, &broken));
+    assert!(read.0.error.is_some());
+}
