@@ -3,7 +3,6 @@
 //! It runs on a thread and a runtime of its own and does nothing but write and read sockets and note instants. Replies go to
 //! another thread: journal and progress cost it nothing.
 
-mod closed;
 mod open;
 mod schedule;
 mod timer;
@@ -23,7 +22,7 @@ use tokio::task::spawn_local;
 pub(super) use self::schedule::schedule;
 use super::own::{Own, cpu_time};
 use super::reply::Reply;
-use super::request::Bodies;
+use super::request::{Bodies, Request, of};
 use super::slot::{Destination, Slot};
 use crate::listener::raise_open_files;
 
@@ -152,7 +151,7 @@ async fn phases(
     let warming = prepare(slots).await;
     let count = u32::try_from(bodies.warmups.len()).unwrap_or(u32::MAX);
     let warmups = (bodies.warmups.into(), count);
-    let mut slots = closed::ask_all(warming, warmups, None, tell, Told::Warmup).await;
+    let mut slots = ask_all(warming, warmups, None, tell, Told::Warmup).await;
     slots.extend(resting);
     // That nobody listens any more is seen by `stop`.
     drop(tell.send(Told::WarmedUp));
@@ -168,7 +167,7 @@ async fn phases(
         None => {
             let until = pace.duration.map(|duration| start + duration);
             let requests = (bodies.measured.into(), pace.requests);
-            closed::ask_all(slots, requests, until, tell, Told::Reply).await;
+            ask_all(slots, requests, until, tell, Told::Reply).await;
             None
         }
         Some(instants) => {
@@ -182,6 +181,45 @@ async fn phases(
         backlog,
         stood_still: still.get() - still_before,
     })));
+}
+
+/// A closed loop: as many requests in flight as there are slots, each that ends followed by the next.
+///
+/// Sends so many of these requests, none after `until`: every slot takes the next one when it is free, or the next turn of its
+/// conversation.
+async fn ask_all(
+    slots: Vec<Slot>,
+    (requests, count): (Rc<[Request]>, u32),
+    until: Option<Instant>,
+    tell: &Sender<Told>,
+    as_told: fn(Reply) -> Told,
+) -> Vec<Slot> {
+    let next = Rc::new(Cell::new(0));
+    let tasks = slots.into_iter().map(|mut slot| {
+        let (requests, next, tell) = (Rc::clone(&requests), Rc::clone(&next), tell.clone());
+        spawn_local(async move {
+            // Turns behind a first one are of the slot that has that.
+            let begins = |number: &u32| *number >= count || !of(&requests, *number).follows;
+            let mut turn = count;
+            while until.is_none_or(|until| Instant::now() < until) {
+                let number = if begins(&turn) {
+                    let number = (next.get()..count).find(begins).unwrap_or(count);
+                    next.set(number + 1);
+                    number
+                } else {
+                    turn
+                };
+                if number >= count {
+                    break;
+                }
+                let reply = slot.ask(number, of(&requests, number)).await;
+                drop(tell.send(as_told(reply)));
+                turn = number + 1;
+            }
+            slot
+        })
+    });
+    join(tasks.collect()).await
 }
 
 /// Sees to it that every slot has a connection.
