@@ -19,9 +19,6 @@ use crate::listener::Reply;
 /// The largest body, bytes.
 const LARGEST_BODY: usize = 32 << 20;
 
-/// Bytes of all bodies together.
-const ALL_BODIES: usize = 1 << 30;
-
 /// What a client is told of an engine that gave no reply.
 const UNREACHED: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 const SILENT: StatusCode = StatusCode::GATEWAY_TIMEOUT;
@@ -114,25 +111,18 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
 
 /// The whole body, where there is room for it.
 async fn read(router: &Router, ticket: &mut Ticket, body: Incoming) -> Result<Bytes, Fault> {
-    let busy = |of| {
-        let message = format!("too many {of} at once");
-        Fault::own(UNREACHED, "busy", &message)
-    };
     let in_flight = router.metrics.in_flight.load(Relaxed);
     if in_flight > router.args.max_requests as usize || router.is_ending.load(Relaxed) {
-        return Err(busy("requests"));
+        let message = "too many requests at once";
+        return Err(Fault::own(UNREACHED, "busy", message));
     }
     let reading = Limited::new(body, LARGEST_BODY).collect();
     let Ok(Ok(body)) = tokio::time::timeout(router.args.timeout, reading).await else {
         let message = "the body cannot be read, or is above 32 MiB";
         return Err(Fault::own(StatusCode::BAD_REQUEST, "bad-body", message));
     };
-    let body = body.to_bytes();
-    if !ticket.holds(body.len(), ALL_BODIES) {
-        return Err(busy("bytes of requests"));
-    }
     ticket.row.body_us = ticket.now();
-    Ok(body)
+    Ok(body.to_bytes())
 }
 
 /// Asks prefill engines in their order, until one is no longer to be replaced by the next.

@@ -136,8 +136,6 @@ pub(super) struct Ticket {
     begun: Instant,
     pub(super) row: Row,
     pub(super) held: Option<Held>,
-    /// Bytes of its body.
-    bytes: usize,
     is_ended: bool,
 }
 
@@ -150,7 +148,6 @@ impl Ticket {
             begun: Instant::now(),
             row: Row::begun(request_id.to_owned()),
             held: None,
-            bytes: 0,
             is_ended: false,
         }
     }
@@ -158,12 +155,6 @@ impl Ticket {
     /// Microseconds since its head was there.
     pub(super) fn now(&self) -> Option<u64> {
         u64::try_from(self.begun.elapsed().as_micros()).ok()
-    }
-
-    /// Counts bytes of its body; `false` where there is no room for them.
-    pub(super) fn holds(&mut self, bytes: usize, most: usize) -> bool {
-        self.bytes = bytes;
-        self.router.metrics.held_bytes.fetch_add(bytes, Relaxed) + bytes <= most
     }
 
     /// A decode engine is asked now.
@@ -204,7 +195,6 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let metrics = &self.router.metrics;
         metrics.in_flight.fetch_sub(1, Relaxed);
-        metrics.held_bytes.fetch_sub(self.bytes, Relaxed);
         if !self.is_ended {
             // What was asked last is what the client waited for.
             let (code, kv) = match (self.row.prefill_sent_us, self.row.decode_sent_us) {
