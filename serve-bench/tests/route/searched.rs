@@ -26,6 +26,7 @@ fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_
         .stdin(Stdio::null())
         .output()
         .unwrap();
+    router.end();
     let said = String::from_utf8_lossy(&ran.stderr);
     let answer = std::fs::read_to_string(folder.join("slo.json")).unwrap();
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
@@ -41,5 +42,4 @@ fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_
     assert!(of("vllm:prefix_cache_queries_total") > 100.0 * 64.0);
     assert!(of("vllm:prefix_cache_hits_total") < 1.0, "{said}");
     std::fs::remove_dir_all(&folder).unwrap();
-    router.end();
 }
