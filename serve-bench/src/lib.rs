@@ -14,7 +14,6 @@ mod json;
 mod kv;
 mod listener;
 mod load;
-mod open_files;
 mod planner;
 mod predict;
 mod prometheus;
@@ -63,8 +62,8 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
 fn serve(command: ServeCommand, show: Show) -> u8 {
     match command {
         ServeCommand::Run(args) => load::run(&args, show),
-        ServeCommand::Engine(args) => server::run(&args),
-        ServeCommand::Route(args) => ended(route::run(&args)),
+        ServeCommand::Engine(args) => interruptible(|interrupt| Ok(server::run(&args, interrupt))),
+        ServeCommand::Route(args) => interruptible(|interrupt| route::run(&args, interrupt)),
         ServeCommand::Check(args) => ended(split::check(&args, show)),
         ServeCommand::Parts(args) => ended(route::parts(&args, show)),
         ServeCommand::Selftest(args) => planned(show, |asker| selftest::run(&args, asker)),

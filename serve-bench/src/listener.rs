@@ -17,21 +17,16 @@ use hyper_util::rt::TokioIo;
 use program::outputs::printed;
 use program::say;
 use record::exit;
+use runner::{Interrupt, Signal};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-
-use crate::open_files::raise_open_files;
 
 /// How long nothing is accepted when the process has no file descriptor left.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
 
-/// The signals that end a server, with the exit codes of the house.
-const ENDING: [(SignalKind, u8); 3] = [
-    (SignalKind::interrupt(), exit::INTERRUPTED),
-    (SignalKind::terminate(), exit::TERMINATED),
-    (SignalKind::hangup(), exit::HUNG_UP),
-];
+/// How often a signal is looked for.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The content type of JSON.
 pub(crate) const JSON: &str = "application/json";
@@ -61,30 +56,13 @@ pub(crate) fn run(serve: impl Future<Output = anyhow::Result<u8>>) -> u8 {
     })
 }
 
-/// The signals that end a server, caught from the beginning on.
-pub(crate) struct Signals(Vec<(Signal, u8)>);
-
-impl Signals {
-    /// Catches them; before the first line is printed, so that who reads it may send one.
-    pub(crate) fn caught() -> anyhow::Result<Self> {
-        let mut caught = Vec::new();
-        for (kind, code) in ENDING {
-            caught.push((signal(kind).context("cannot catch signals")?, code));
+/// Waits for a signal.
+pub(crate) async fn signalled(interrupt: &Interrupt) -> Signal {
+    loop {
+        match interrupt.signal() {
+            Some(signal) => return signal,
+            None => tokio::time::sleep(LOOK).await,
         }
-        Ok(Self(caught))
-    }
-
-    /// Waits for the first of them and gives its exit code.
-    pub(crate) async fn first(&mut self) -> u8 {
-        std::future::poll_fn(|context| {
-            for (signal, code) in &mut self.0 {
-                if signal.poll_recv(context).is_ready() {
-                    return std::task::Poll::Ready(*code);
-                }
-            }
-            std::task::Poll::Pending
-        })
-        .await
     }
 }
 
@@ -158,4 +136,17 @@ pub(crate) fn whole(
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+/// Raises the limit of open files to what the system allows.
+pub(crate) fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, accepting waits for a free one, and a connection that cannot be made says so.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
 }

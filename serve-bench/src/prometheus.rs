@@ -35,7 +35,6 @@ pub(crate) enum Value<'a> {
 /// Name behind the prefix, and value.
 pub(crate) type Row<'a> = (&'static str, Value<'a>);
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn number(count: &AtomicU64) -> f64 {
     count.load(Relaxed) as f64
 }

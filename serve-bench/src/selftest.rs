@@ -8,13 +8,13 @@ use program::Stop;
 use program::outputs::{self, check_file};
 use record::{Payload, Serve, exit};
 use runner::run::{Needs, URL, complete};
-use runner::server::ServerSpec;
 use serde::Serialize;
 use serde_json::json;
 use view::serve::{maybe, significant};
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use crate::planner::{self, Asker};
+use crate::study::engines::embedded;
 
 /// Measure this client's own error on this machine.
 ///
@@ -31,9 +31,9 @@ pub(crate) struct Args {
     json: Option<PathBuf>,
 }
 
-/// The engine.
-const ENGINE: &str =
-    "serve engine --box rtxpro6000-mig --model llama-3.1-8b --max-num-seqs 1024 --port {port}";
+/// The engine's machine and model, and how many sequences it runs.
+const ENGINE: (&str, &str) = ("rtxpro6000-mig", "llama-3.1-8b");
+const SEQUENCES: [&str; 2] = ["--max-num-seqs", "1024"];
 
 /// How long it may take to answer.
 const READY: Duration = Duration::from_secs(60);
@@ -102,16 +102,9 @@ pub(crate) fn run(args: &Args, asker: &Asker<'_>) -> Result<u8, Stop> {
 
 fn measured(args: &Args, folder: &Path, asker: &Asker<'_>) -> Result<Vec<Line>, Stop> {
     let mut run = asker.open(folder, ("a selftest", "settings.json"), &json!({}))?;
-    let own = runner::child::tplens()?.display().to_string();
-    let words = ENGINE.split(' ').map(str::to_owned);
-    let engine = ServerSpec {
-        name: "engine".to_owned(),
-        words: [own].into_iter().chain(words).collect(),
-        environment: Vec::new(),
-        port: None,
-        log: folder.join("engine.log"),
-        ready: READY,
-    };
+    let mut words = embedded(ENGINE.0, ENGINE.1, "1")?;
+    words.extend(SEQUENCES.map(str::to_owned));
+    let engine = planner::server("engine", words, folder.join("engine.log"), READY);
     let closed = args.streams.iter().map(|n| {
         let requests = n * FEWEST.div_ceil(*n);
         (format!("{n} streams"), CLOSED, *n, requests, *n)

@@ -219,6 +219,7 @@ fn a_tool_that_is_missing_is_named_with_its_package_and_one_that_fails_is_quoted
     let words = String::from_utf8_lossy(&failed.stderr);
     assert_eq!(failed.status.code(), Some(3), "{words}");
     assert!(words.contains("no IB devices"), "{words}");
+    assert_eq!(words.matches("error: ").count(), 1, "{words}");
     let (failed, _) = with_tool(&folder, "ib_write_bw", &["--listen=0.0.0.0:1"]);
     assert_eq!(failed.status.code(), Some(3));
 }

@@ -62,12 +62,12 @@ fn other_counts(
     let completed = f64::from(summary.completed);
     let (theirs, least, most, (part, slack), requests) = match change.requests {
         Some(theirs) => {
-            let sent = count(serve.requests.len());
+            let sent = serve.requests.len() as f64;
             (theirs, completed, sent, (OTHER, 1.0), true)
         }
         None => {
             let ours = summary.output_tokens.filter(|_| summary.failed == 0)?;
-            let ours = count(usize::try_from(ours).ok()?);
+            let ours = ours as f64;
             let theirs = change.generated_tokens?;
             (theirs, ours, ours, (OTHER_TOKENS, completed), false)
         }
@@ -97,11 +97,6 @@ fn gaps(change: &ServerChange, summary: &ServeSummary) -> Option<ServeFinding> {
     let (theirs_ms, ours_ms) = (change.itl?.mean_ms, summary.token_gap_ms()?);
     ((ours_ms - theirs_ms).abs() > (theirs_ms * GAPS.0).max(GAPS.1))
         .then_some(ServeFinding::ItlDiffers { theirs_ms, ours_ms })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn count(count: usize) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

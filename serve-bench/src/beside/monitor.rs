@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use record::{MonitorHeader, MonitorLine, ServerMachine};
@@ -45,16 +46,12 @@ const LISTEN: &str = "0A";
 /// A monitor under way.
 pub(super) struct Monitor {
     worker: Worker,
-    seen: Arc<Mutex<Seen>>,
+    /// Its header with when that came, once it was waited for.
+    header: Option<(MonitorHeader, Instant)>,
+    /// What it writes, with when it came.
+    lines: Receiver<(MonitorLine, Instant)>,
     /// How the server's processes were found, or why not.
     processes: String,
-}
-
-/// What it wrote: its header with when that came, and the lines behind it.
-#[derive(Default)]
-struct Seen {
-    header: Option<(MonitorHeader, Instant)>,
-    lines: Vec<MonitorLine>,
 }
 
 impl Monitor {
@@ -76,20 +73,17 @@ impl Monitor {
             words.extend(["--pids", &pids.join(",")].map(OsString::from));
         }
         let mut spec = WorkerSpec::this_program("monitor", words)?;
-        let seen = Arc::<Mutex<Seen>>::default();
-        let kept = Arc::clone(&seen);
+        let (tell, lines) = mpsc::channel();
         spec.noise = Some(Arc::new(move |line: &str| {
-            let mut seen = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            match serde_json::from_str(line) {
-                Ok(MonitorLine::Header(header)) => seen.header = Some((*header, Instant::now())),
-                Ok(line) if seen.lines.len() < MAX_LINES => seen.lines.push(line),
-                // Its words on standard error come here, too.
-                _ => {}
+            // Its words on standard error come here, too.
+            if let Ok(line) = serde_json::from_str(line) {
+                drop(tell.send((line, Instant::now())));
             }
         }));
         Ok(Self {
             worker: Worker::spawn(spec)?,
-            seen,
+            header: None,
+            lines,
             processes,
         })
     }
@@ -97,10 +91,11 @@ impl Monitor {
     /// Waits until its header is there, it ends, or it takes too long.
     pub(super) fn wait(&mut self, is_stopped: impl Fn() -> bool) {
         let (begun, none) = (Instant::now(), Interrupt::none());
-        while begun.elapsed() < FIRST && !is_stopped() && self.seen().header.is_none() {
+        while begun.elapsed() < FIRST && !is_stopped() && self.header.is_none() {
             if let Event::Exited(_) = self.worker.next::<Value>(LOOK, &none) {
                 break;
             }
+            self.header = self.lines.try_iter().find_map(header);
         }
     }
 
@@ -110,19 +105,23 @@ impl Monitor {
     /// It wrote no header; in words.
     pub(super) fn end(mut self, start: Instant) -> Result<ServerMachine, String> {
         self.worker.end(LADDER);
-        let Seen { header, lines } = std::mem::take(&mut *self.seen());
-        let said = || last_line(&self.worker.tail());
-        let (header, began) = header.ok_or_else(|| format!("tplens monitor says `{}`", said()))?;
+        let first = || self.lines.try_iter().find_map(header);
+        let none = || format!("tplens monitor says `{}`", last_line(&self.worker.tail()));
+        let (header, began) = self.header.take().or_else(first).ok_or_else(none)?;
+        let lines = self.lines.try_iter().map(|(line, _)| line);
         Ok(ServerMachine {
             header,
             began_ms: ms(began, start),
-            lines,
+            lines: lines.take(MAX_LINES).collect(),
             processes: self.processes,
         })
     }
+}
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+fn header((line, at): (MonitorLine, Instant)) -> Option<(MonitorHeader, Instant)> {
+    match line {
+        MonitorLine::Header(header) => Some((*header, at)),
+        _ => None,
     }
 }
 

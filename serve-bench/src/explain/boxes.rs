@@ -156,11 +156,8 @@ fn described_link(described: &BoxFile, ranks: usize) -> Option<Link> {
     let pairs = (0..ranks).flat_map(|a| (0..a).map(move |b| (a, b)));
     let paths: Vec<_> = pairs.map(|(a, b)| described.peer_path(a, b)).collect();
     let rates: Option<Vec<f64>> = paths.iter().map(|path| path.gbps).collect();
-    Some(Link {
-        gbps: rates?.into_iter().reduce(f64::min)?,
-        fabric: paths.iter().all(|path| path.fabric),
-        source: format!("box file {}", described.name),
-    })
+    let fabric = paths.iter().all(|path| path.fabric);
+    slowest(rates?, fabric, format!("box file {}", described.name))
 }
 
 /// The slowest link between the first devices of a record: of each pair the fastest copy, direct where there is one.
@@ -169,10 +166,14 @@ fn measured_link(links: &Links, ranks: usize, source: &str) -> Option<Link> {
     let pairs = (0..used).flat_map(|from| (0..used).map(move |to| (from, to)));
     let pairs = pairs.filter(|(from, to)| from != to);
     let rates: Option<Vec<f64>> = pairs.map(|(from, to)| copied(links, from, to)).collect();
+    slowest(rates?, all_by_fabric(links, used), source.to_owned())
+}
+
+fn slowest(rates: Vec<f64>, fabric: bool, source: String) -> Option<Link> {
     Some(Link {
-        gbps: rates?.into_iter().reduce(f64::min)?,
-        fabric: all_by_fabric(links, used),
-        source: source.to_owned(),
+        gbps: rates.into_iter().reduce(f64::min)?,
+        fabric,
+        source,
     })
 }
 

@@ -6,8 +6,9 @@ use ::explain::{By, DRAWS, Explanation, Inputs, Slope};
 use import::collectives;
 use program::show::Show;
 use program::{Stop, outputs};
-use record::{exit, write_whole};
+use record::exit;
 use serde::Serialize;
+use tp_plan::ModelFacts;
 use view::Document;
 
 use super::args::ExplainArgs;
@@ -19,13 +20,60 @@ use crate::json;
 pub(crate) const PAGE: &str = "report.html";
 
 /// The explanation's file name in a folder.
-pub(super) const EXPLANATION: &str = "explanation.json";
+const EXPLANATION: &str = "explanation.json";
 
 /// Seed of the draws, so that the same files give the same explanation.
 pub(super) const SEED: u64 = 0x0074_706c_656e_7331;
 
+/// The slope test by itself, in a folder.
+const SLOPE: &str = "slope.json";
+
+/// Explains what the command line names, and gives the exit code.
+///
+/// # Errors
+/// Files or names that cannot be used, or a file that cannot be written.
+pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
+    for (flag, file) in [("--json", &args.from.case.json), ("--html", &args.html)] {
+        if let Some(file) = file {
+            outputs::check_file(flag, file).map_err(Stop::Usage)?;
+        }
+    }
+    let slope = match &args.ablation {
+        Some(file) if !args.has_results() => return slope_alone(args, file, show),
+        file => file.as_deref().map(ablation::read).transpose()?,
+    };
+    let sources = args.sources().map_err(Stop::Usage)?;
+    let (document, explanation) = explained(&sources, slope.as_ref())?;
+    deliver(
+        args,
+        show,
+        EXPLANATION,
+        &explanation,
+        &document,
+        code(&explanation),
+    )
+}
+
+/// The slope test by itself.
+fn slope_alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
+    let slope = ablation::read(file)?;
+    if let Some(given) = &args.from.model {
+        let asked =
+            ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+        ablation::of_model(&slope, &asked).map_err(Stop::Usage)?;
+    }
+    deliver(
+        args,
+        show,
+        SLOPE,
+        &slope,
+        &documents::slope(&slope),
+        ablation::code(&slope),
+    )
+}
+
 /// Writes JSON and pages, and prints what was wanted.
-pub(super) fn deliver<T: Serialize>(
+fn deliver<T: Serialize>(
     args: &ExplainArgs,
     show: Show,
     name: &str,
@@ -33,12 +81,14 @@ pub(super) fn deliver<T: Serialize>(
     document: &Document,
     code: u8,
 ) -> Result<u8, Stop> {
+    let mut page = exit::DONE;
     if let Some(folder) = &args.out {
         outputs::make_folder("--out", folder)?;
         json::write(&folder.join(name), found)?;
-        write(&folder.join(PAGE), &document.html())?;
+        page = outputs::write(&folder.join(PAGE), Ok(document.html()));
     }
     Ok(exit::fold([
+        page,
         outputs::with_json(show, document, found, args.from.case.json.as_deref()),
         crate::show::page(args.html.as_deref(), document),
         code,
@@ -51,10 +101,6 @@ pub(super) fn code(explanation: &Explanation) -> u8 {
         Some(attribution) if attribution.misfit().is_none() => exit::DONE,
         _ => exit::INCONCLUSIVE,
     }
-}
-
-pub(super) fn write(file: &Path, text: &str) -> Result<(), Stop> {
-    write_whole(file, text.as_bytes()).map_err(|error| Stop::Internal(error.into()))
 }
 
 /// What comes of the files, with its document.

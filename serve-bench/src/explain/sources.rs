@@ -183,21 +183,20 @@ fn is_on_cpus(files: &[CallFile]) -> bool {
 
 /// Two files hold the same result, whatever their names; in words.
 fn once_each<'a>(results: impl Iterator<Item = &'a ServeRun>) -> Result<(), String> {
-    let measured = |run: &ServeRun| ServeRun {
-        origin: String::new(),
-        tp: None,
-        ..run.clone()
-    };
-    let mut before: Vec<&ServeRun> = Vec::new();
+    let mut before: Vec<(ServeRun, &str)> = Vec::new();
     for run in results {
-        let is_same = |other: &&&ServeRun| measured(other) == measured(run);
-        if let Some(other) = before.iter().find(is_same) {
-            let (one, other) = (&other.origin, &run.origin);
+        let measured = ServeRun {
+            origin: String::new(),
+            tp: None,
+            ..run.clone()
+        };
+        if let Some((_, other)) = before.iter().find(|(other, _)| *other == measured) {
+            let one = &run.origin;
             return Err(format!(
                 "{one} and {other} hold the same result: give each run once"
             ));
         }
-        before.push(run);
+        before.push((measured, &run.origin));
     }
     Ok(())
 }
@@ -231,7 +230,7 @@ impl Beside {
                 ));
             }
             (said, own) => said.or(own).ok_or_else(|| {
-                format!("{origin} does not say its tensor parallel size: give it as --tp1 {origin}, or by --tp2, --tp4 or --tp8")
+                format!("{origin} does not say its tensor parallel size: give each result by its size, such as --tp1 {origin} --tp2 FILE")
             })?,
         };
         let found = result.findings.iter().map(view::imported::words);

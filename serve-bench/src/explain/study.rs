@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use program::Stop;
 use program::show::Show;
+use program::{Stop, outputs};
 use record::exit;
 use view::{Block, Document, Section};
 
-use super::explained::{PAGE, code, explained, write};
+use super::explained::{PAGE, code, explained};
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 use crate::json;
@@ -64,14 +64,14 @@ pub(crate) fn of_study(
         let (document, explanation) = explained(&sources, None)?;
         let file = |kind: &str| folder.join(format!("explanation-{name}.{kind}"));
         json::write(&file("json"), &explanation)?;
-        write(&file("html"), &document.html())?;
+        codes.push(outputs::write(&file("html"), Ok(document.html())));
         codes.push(code(&explanation));
         shown.push((heading, document));
     }
     let whole = whole(shown);
-    write(&folder.join(PAGE), &whole.html())?;
-    let printed = show.print(&whole);
-    Ok(exit::fold(codes.into_iter().chain([printed])))
+    codes.push(outputs::write(&folder.join(PAGE), Ok(whole.html())));
+    codes.push(show.print(&whole));
+    Ok(exit::fold(codes))
 }
 
 /// A size with those of its servers' logs that say what its explanation can use; why others cannot be used goes to `told`.
@@ -85,16 +85,6 @@ fn with_logs(size: &OfSize, told: &mut BTreeSet<String>) -> OfSize {
                 told.insert(format!("{file} is left out of the explanation: {why}"));
             }
         }
-    }
-    // The flags of the server's command are in the log as the engine took them.
-    if !size.sources.engine_logs.is_empty()
-        && let Err(why) = size.sources.read()
-    {
-        let tp = size.tp;
-        told.insert(format!(
-            "the servers' logs are left out of the explanation of TP{tp}: {why}"
-        ));
-        size.sources.engine_logs.clear();
     }
     size
 }

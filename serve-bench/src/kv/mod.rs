@@ -2,7 +2,6 @@
 
 mod args;
 mod ffi;
-mod measure;
 mod report;
 mod run;
 mod tool;

@@ -8,6 +8,7 @@ use view::serve::{significant, within};
 use view::{Block, Document, Next, Section, Table, Tone};
 
 use super::wire::Transfer;
+use crate::planner;
 
 /// One length in one direction.
 #[derive(Debug, Serialize)]
@@ -47,7 +48,6 @@ pub(super) struct Report {
 }
 
 /// The line of seconds that were timed.
-#[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
 pub(super) fn line(tokens: u32, transfer: Transfer, seconds: &[f64]) -> Option<Line> {
     let samples_ms: Vec<f64> = seconds.iter().map(|seconds| seconds * 1e3).collect();
     let median_ms = median(&samples_ms)?;
@@ -67,7 +67,6 @@ pub(super) fn line(tokens: u32, transfer: Transfer, seconds: &[f64]) -> Option<L
 }
 
 /// The laws of both directions, where they can be fitted.
-#[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
 pub(super) fn laws(lines: &[Line]) -> Vec<Law> {
     let of = |direction: &'static str| {
         let transfers: Vec<disagg::Transfer> = lines
@@ -102,12 +101,8 @@ pub(super) fn document(report: &Report) -> Document {
         false => (Tone::Bad, "Content did not arrive as it was sent."),
     };
     answer.push(content.to_owned());
-    let heads = "tokens | way | pieces | KiB each | MB | ms | 95% interval | GB/s | n";
-    let mut table = Table {
-        heads: heads.split(" | ").map(str::to_owned).collect(),
-        ..Table::default()
-    };
-    #[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
+    let heads = "tokens, way, pieces, KiB each, MB, ms, 95% interval, GB/s, n";
+    let mut table = planner::table(heads);
     for line in &report.lines {
         table.row([
             line.tokens.to_string(),
@@ -208,11 +203,6 @@ pub(super) fn of_tool(read: &Transfers) -> Document {
 }
 
 /// `16 KiB`, `2 B`.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "bytes"
-)]
 fn bytes(bytes: f64) -> String {
     record::unit::ByteCount(bytes as u64).to_string()
 }

@@ -102,6 +102,8 @@ pub(super) fn run(
     say!("what {program} printed is in {place}");
     codes.push(match import::transfers::read(&log) {
         Ok(read) => outputs::with_json(show, &of_tool(&read), &read, args.json.as_deref()),
+        // A tool that failed has said why.
+        Err(_) if codes.len() > 1 => exit::INCONCLUSIVE,
         Err(error) => {
             say!("error: {error}");
             exit::INCONCLUSIVE

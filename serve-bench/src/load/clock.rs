@@ -1,9 +1,25 @@
-//! From the kernel's clock of packets to the program's: real time to monotonic time.
+//! The instant of a read, and from the kernel's clock of packets to the program's: real time to monotonic time.
 //!
 //! The kernel stamps packets with the real-time clock, which may step while a load runs. So the offset between the two is
 //! taken again every millisecond, and where it changed, stamps around the step are not used.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// When bytes came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    /// After the read.
+    pub(super) read: Instant,
+    /// When the kernel received the last of them, not after the read; `None` where it did not say.
+    pub(super) received: Option<Instant>,
+}
+
+impl Arrival {
+    /// The kernel's instant, and without one that of the read.
+    pub(super) fn at(&self) -> Instant {
+        self.received.unwrap_or(self.read)
+    }
+}
 
 /// How long one offset is used.
 const RENEWED: Duration = Duration::from_millis(1);

@@ -20,8 +20,7 @@ use nix::sys::socket::{
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use super::arrival::Arrival;
-use super::clock::Clock;
+use super::clock::{Arrival, Clock};
 use super::tls::{Filter, Trust};
 
 /// Bytes of one read at most.
@@ -96,11 +95,6 @@ impl Connection {
         self.stream.peer_addr().ok()
     }
 
-    /// Whether a request can be sent on it now, as far as is known here; the server may close it just then.
-    pub(super) fn is_open(&self) -> bool {
-        !self.has_input()
-    }
-
     /// Writes a request, in one system call where the socket takes it; notes in `sent` the instant before the first byte. Says whether
     /// all was written: where not, the server answered or closed before, and the connection is of no use behind the reply.
     ///
@@ -157,13 +151,13 @@ impl Connection {
             if let Some((bytes, arrival)) = taken {
                 return Ok(Some(take(&bytes, arrival)));
             }
-            if tls.borrow().is_closed() {
+            if tls.borrow().closed {
                 return Ok(None);
             }
             let decrypt = |bytes: &[u8], arrival| tls.borrow_mut().decrypt(bytes, arrival);
             match self.receive_raw(decrypt).await? {
                 Some(decrypted) => decrypted?,
-                None => tls.borrow_mut().close(),
+                None => tls.borrow_mut().closed = true,
             }
         }
     }
@@ -222,8 +216,9 @@ impl Connection {
         }
     }
 
-    /// Whether a socket has something to read: bytes, its end, or its error.
-    fn has_input(&self) -> bool {
+    /// Whether a socket has something to read: bytes, its end, or its error. Without, a request can be sent on it now, as far as is
+    /// known here; the server may close it just then.
+    pub(super) fn has_input(&self) -> bool {
         if let Some(tls) = &self.tls {
             return self.has_input_within(tls);
         }
@@ -238,14 +233,14 @@ impl Connection {
                 let (bytes, arrival) = inbox.read(self.stream.as_raw_fd(), self.stamping)?;
                 let mut tls = tls.borrow_mut();
                 match bytes {
-                    0 => tls.close(),
+                    0 => tls.closed = true,
                     _ => tls.decrypt(&inbox.bytes[..bytes], arrival)?,
                 }
                 Ok::<(), io::Error>(())
             });
             let tls = tls.borrow();
             match pulled {
-                _ if tls.has_plain() || tls.is_closed() => return true,
+                _ if tls.arrival.is_some() || tls.closed => return true,
                 Ok(()) => {}
                 Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
             }
@@ -319,7 +314,7 @@ mod tests {
         runtime.block_on(async {
             let connection = Connection::open(&addresses, None).await.unwrap();
             let (mut server, _) = listener.accept().unwrap();
-            assert!(connection.is_open());
+            assert!(!connection.has_input());
             let mut sent = Instant::now();
             let written = connection.send([b"a", b"", b"bc"], &mut sent).await;
             assert!(written.unwrap());
@@ -339,7 +334,7 @@ mod tests {
             drop(server);
             let closed = connection.receive(|bytes, _| bytes.len()).await;
             assert_eq!(closed.unwrap(), None);
-            assert!(!connection.is_open());
+            assert!(connection.has_input());
         });
     }
 }

@@ -10,13 +10,21 @@ use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, l
 use record::{RequestError, RequestErrorKind as Kind};
 
 use super::MAX_MODEL_BYTES;
-use super::broke::failed;
+use super::intake::failed;
 
 /// Bytes that are kept of what may not be a stream.
 const OPENING_BYTES: usize = 4 << 10;
 
 /// Bytes that are kept of an error's body.
 const ERROR_BYTES: usize = 64 << 10;
+
+/// Members that hold a token's text, up to it, as engines write them.
+const TEXTS: [&[u8]; 4] = [
+    br#""text":""#,
+    br#""content":""#,
+    br#""reasoning_content":""#,
+    br#""reasoning":""#,
+];
 
 /// What was found in a body so far.
 #[derive(Debug, Default)]
@@ -29,7 +37,10 @@ pub(super) struct Content {
     whole_bytes: usize,
     /// When the first bytes came.
     pub(super) first: Option<Instant>,
-    chunks: Vec<Chunk>,
+    /// Chunks with tokens so far.
+    pub(super) chunks: Vec<Chunk>,
+    /// What chunks with nothing but text look like.
+    alike: Option<Alike>,
     /// Empty text with a finish reason after which no more tokens came.
     empty_finish: Option<Chunk>,
     /// The server's count; the last one.
@@ -39,7 +50,7 @@ pub(super) struct Content {
     /// Whether the reply says that it is complete.
     pub(super) is_complete: bool,
     /// Whether the stream said that nothing follows.
-    is_over: bool,
+    pub(super) is_over: bool,
     failure: Option<RequestError>,
 }
 
@@ -59,13 +70,54 @@ enum Form {
 
 /// A chunk with tokens.
 #[derive(Debug, Clone, Copy)]
-struct Chunk {
+pub(super) struct Chunk {
     /// When it came.
     at: Instant,
     /// Token ids in it.
     ids: Option<u32>,
     /// The server's count at it.
     total: Option<u32>,
+}
+
+/// An object that carried tokens, without its text: neither ids, nor a count, nor an end. One that differs in the text alone, which is
+/// not empty, says the same, and needs not be read as JSON: that takes most of the time of a chunk.
+#[derive(Debug)]
+struct Alike {
+    begin: Vec<u8>,
+    behind: Vec<u8>,
+}
+
+impl Alike {
+    /// Of such an object; `None` where it is large, or its text does not stand in it as it is.
+    fn of(data: &[u8]) -> Option<Self> {
+        if data.len() > OPENING_BYTES {
+            return None;
+        }
+        let behind_text = |name: &&[u8]| {
+            let at = data.windows(name.len()).position(|part| part == *name);
+            at.map(|at| at + name.len())
+        };
+        let begin = TEXTS.iter().find_map(behind_text)?;
+        let length = data[begin..].iter().position(|byte| *byte == b'"')?;
+        let (text, behind) = data[begin..].split_at(length);
+        is_plain(text).then(|| Self {
+            begin: data[..begin].to_vec(),
+            behind: behind.to_vec(),
+        })
+    }
+
+    /// Whether an object differs from it in the text alone.
+    fn is(&self, data: &[u8]) -> bool {
+        let text = data.strip_prefix(&self.begin[..]);
+        let text = text.and_then(|text| text.strip_suffix(&self.behind[..]));
+        text.is_some_and(is_plain)
+    }
+}
+
+/// Whether it is a text that stands in JSON as it is.
+fn is_plain(text: &[u8]) -> bool {
+    let is_plain = |byte: &u8| *byte >= b' ' && !matches!(byte, b'"' | b'\\');
+    !text.is_empty() && text.iter().all(is_plain) && std::str::from_utf8(text).is_ok()
 }
 
 /// The chunks with tokens of a whole reply.
@@ -116,16 +168,6 @@ impl Content {
             true => Err(too_large(whole)),
             false => Ok(()),
         }
-    }
-
-    /// Chunks with tokens so far.
-    pub(super) fn chunks(&self) -> usize {
-        self.chunks.len()
-    }
-
-    /// Whether the stream said that nothing follows.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over
     }
 
     /// The body has ended, or there will be no more of it.
@@ -241,8 +283,24 @@ impl Content {
             (self.is_complete, self.is_over) = (true, true);
             return;
         }
+        if !event.error
+            && self
+                .alike
+                .as_ref()
+                .is_some_and(|alike| alike.is(event.data))
+        {
+            return self.chunk(at, None, None);
+        }
         let failure = match look(event.data) {
-            Ok(seen) => return self.object(seen, event.error, at),
+            Ok(seen) => {
+                let has_more = seen.token_ids.is_some() || seen.usage.is_some() || seen.finished;
+                let is_text = seen.carries == Carries::Tokens && !has_more && seen.error.is_none();
+                self.object(seen, event.error, at);
+                if is_text && let Some(alike) = Alike::of(event.data) {
+                    self.alike = Some(alike);
+                }
+                return;
+            }
             Err(_) if event.error => {
                 failed(Kind::InStream, words(&String::from_utf8_lossy(event.data)))
             }
@@ -265,17 +323,11 @@ impl Content {
             self.failure = Some(failed(Kind::InStream, words));
             return;
         }
-        let chunk = Chunk {
-            at,
-            ids: seen.token_ids,
-            total: seen.usage.and_then(|usage| usage.completion_tokens),
-        };
+        let ids = seen.token_ids;
+        let total = seen.usage.and_then(|usage| usage.completion_tokens);
         match seen.carries {
-            Carries::Tokens => {
-                self.chunks.push(chunk);
-                self.empty_finish = None;
-            }
-            Carries::EmptyFinish => self.empty_finish = Some(chunk),
+            Carries::Tokens => self.chunk(at, ids, total),
+            Carries::EmptyFinish => self.empty_finish = Some(Chunk { at, ids, total }),
             Carries::Nothing => {}
         }
         self.is_complete |= seen.finished;
@@ -284,7 +336,13 @@ impl Content {
             && self.model.as_deref() != Some(&*model)
         {
             self.model = Some(short(model));
+            self.alike = None;
         }
+    }
+
+    fn chunk(&mut self, at: Instant, ids: Option<u32>, total: Option<u32>) {
+        self.chunks.push(Chunk { at, ids, total });
+        self.empty_finish = None;
     }
 
     /// A body without events: an error as one JSON object, or something else.

@@ -206,11 +206,16 @@ fn output_length(serve: &Serve, lengths: &[u32]) -> Option<ServeFinding> {
     })
 }
 
-fn by_chunks(serve: &Serve) -> Option<ServeFinding> {
-    let chunks = |request: &&ServeRequest| request.counted_by == Some(TokenCount::Chunks);
-    let replies = completed(serve).filter(chunks).count();
+/// Completed requests that are such, and all of them; `None` where none is.
+fn some(serve: &Serve, is_such: impl Fn(&ServeRequest) -> bool) -> Option<(usize, usize)> {
     let of = completed(serve).count();
-    (replies > 0).then_some(ServeFinding::TokensByChunks { replies, of })
+    let such = completed(serve).filter(|request| is_such(request)).count();
+    (such > 0).then_some((such, of))
+}
+
+fn by_chunks(serve: &Serve) -> Option<ServeFinding> {
+    let chunks = |request: &ServeRequest| request.counted_by == Some(TokenCount::Chunks);
+    some(serve, chunks).map(|(replies, of)| ServeFinding::TokensByChunks { replies, of })
 }
 
 fn merged(serve: &Serve) -> Option<ServeFinding> {
@@ -228,13 +233,11 @@ fn merged(serve: &Serve) -> Option<ServeFinding> {
 
 /// A chunk with text has a token at least.
 fn fewer_than_chunks(serve: &Serve) -> Option<ServeFinding> {
-    let is_fewer = |request: &&ServeRequest| {
+    let is_fewer = |request: &ServeRequest| {
         let tokens = request.output_tokens.map(|tokens| tokens as usize);
         tokens.is_some_and(|tokens| tokens < request.token_chunks_ms.len())
     };
-    let replies = completed(serve).filter(is_fewer).count();
-    let of = completed(serve).count();
-    (replies > 0).then_some(ServeFinding::FewerTokensThanChunks { replies, of })
+    some(serve, is_fewer).map(|(replies, of)| ServeFinding::FewerTokensThanChunks { replies, of })
 }
 
 fn input_length(serve: &Serve) -> Option<ServeFinding> {

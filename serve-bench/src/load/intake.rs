@@ -5,8 +5,6 @@ use std::io;
 use openai::{Body, Head, NotHttp, words};
 use record::{RequestError, RequestErrorKind as Kind};
 
-use super::broke::failed;
-
 /// No reply of a serving engine is larger; one that is, is given up.
 const MAX_REPLY_BYTES: u64 = 1 << 30;
 
@@ -15,37 +13,22 @@ const MAX_REPLY_BYTES: u64 = 1 << 30;
 pub(super) struct Intake {
     /// The beginning of the head, while not all of it is there.
     opening: Vec<u8>,
-    under_way: Option<(Head, Body)>,
+    /// The head, once it was there, and what is known of the body.
+    pub(super) under_way: Option<(Head, Body)>,
     /// Bytes of the body so far.
     bytes: u64,
     /// Bytes came behind the reply, so the connection cannot be used again.
     is_followed: bool,
 }
 
-/// How a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct End {
-    /// Whether the connection can carry another request.
-    pub(super) keep: bool,
-}
-
 impl Intake {
-    /// The head, once it was there.
-    pub(super) fn head(&self) -> Option<&Head> {
-        self.under_way.as_ref().map(|(head, _)| head)
-    }
-
-    /// The head, once it was there, for its reader.
-    pub(super) fn into_head(self) -> Option<Head> {
-        self.under_way.map(|(head, _)| head)
-    }
-
     /// Whether nothing at all came.
     pub(super) fn is_untouched(&self) -> bool {
         self.under_way.is_none() && self.opening.is_empty()
     }
 
-    /// Takes what one read brought and gives the parts of the body in it; tells when the reply is over.
+    /// Takes what one read brought and gives the parts of the body in it; where the reply is over, it tells whether the connection can
+    /// carry another request.
     ///
     /// # Errors
     /// It is not HTTP, or too large, or what `part` says.
@@ -53,7 +36,7 @@ impl Intake {
         &mut self,
         bytes: &[u8],
         part: impl FnMut(&Head, &[u8]) -> Result<(), RequestError>,
-    ) -> Result<Option<End>, RequestError> {
+    ) -> Result<Option<bool>, RequestError> {
         if self.under_way.is_some() {
             return self.body(bytes, part);
         }
@@ -72,12 +55,10 @@ impl Intake {
     ///
     /// # Errors
     /// The reply is not whole.
-    pub(super) fn closed(&self) -> Result<End, RequestError> {
+    pub(super) fn closed(&self) -> Result<bool, RequestError> {
         let cut = |at: &str| failed(Kind::CutShort, format!("the connection was closed {at}"));
         match &self.under_way {
-            Some((_, body)) if body.is_done() || body.ends_with_connection() => {
-                Ok(End { keep: false })
-            }
+            Some((_, body)) if body.is_done() || body.ends_with_connection() => Ok(false),
             Some(_) => Err(cut("before the reply was whole")),
             None if self.opening.is_empty() => Err(cut("before a reply came")),
             None => Err(cut("within the head of the reply")),
@@ -105,7 +86,7 @@ impl Intake {
         &mut self,
         bytes: &[u8],
         mut part: impl FnMut(&Head, &[u8]) -> Result<(), RequestError>,
-    ) -> Result<Option<End>, RequestError> {
+    ) -> Result<Option<bool>, RequestError> {
         let Some((head, body)) = &mut self.under_way else {
             return Ok(None);
         };
@@ -118,10 +99,14 @@ impl Intake {
             part(head, bytes)?;
         }
         self.is_followed |= !rest.is_empty();
-        Ok(body.is_done().then_some(End {
-            keep: head.keep && !self.is_followed,
-        }))
+        Ok(body.is_done().then_some(head.keep && !self.is_followed))
     }
+}
+
+/// A failure of this kind, with what was seen of it.
+pub(super) fn failed(kind: Kind, seen: impl Into<String>) -> RequestError {
+    let seen = seen.into();
+    RequestError { kind, seen }
 }
 
 /// What an error of the socket means for a reply that was waited for.
@@ -138,7 +123,7 @@ mod tests {
     use super::*;
 
     /// The body and the end of a reply, however its bytes are cut.
-    fn read(bytes: &[u8], cut: usize) -> (String, Option<End>) {
+    fn read(bytes: &[u8], cut: usize) -> (String, Option<bool>) {
         let mut intake = Intake::default();
         let (mut text, mut end) = (Vec::new(), None);
         for part in bytes.chunks(cut) {
@@ -159,15 +144,12 @@ mod tests {
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
         let closing = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc";
         for cut in 1..=chunked.len() {
-            let end = |keep| ("abc".to_owned(), Some(End { keep }));
+            let end = |keep| ("abc".to_owned(), Some(keep));
             assert_eq!(read(chunked, cut), end(true), "cut every {cut} bytes");
             assert_eq!(read(closing, cut), end(false), "cut every {cut} bytes");
         }
         let followed = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab";
-        assert_eq!(
-            read(followed, 99),
-            ("a".to_owned(), Some(End { keep: false }))
-        );
+        assert_eq!(read(followed, 99), ("a".to_owned(), Some(false)));
     }
 
     #[test]

@@ -1,19 +1,16 @@
 //! The API key: from an environment variable that is named, or from a file that nobody else can read.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hyper::header::HeaderValue;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// Bytes of a key at most.
-const MAX_BYTES: u64 = 16 << 10;
+/// Bytes of a key's file at most.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// Permissions that a key's file may have: its owner reads it, or writes it, too.
+/// Permissions that it may have: its owner reads it, or writes it, too.
 const MODES: [u32; 2] = [0o600, 0o400];
 
 /// The header's value with the key, where the command line says where one is.
@@ -24,69 +21,47 @@ pub(crate) fn authorization(
     variable: Option<&str>,
     file: Option<&Path>,
 ) -> Result<Option<HeaderValue>, String> {
-    let (key, place) = match (variable, file) {
+    let (place, key) = match (variable, file) {
         (Some(name), _) => {
-            let key = std::env::var(name).map_err(|_| {
-                format!("--api-key-env: the environment variable {name} is not set, or not text")
-            })?;
-            (key, format!("--api-key-env: what {name} holds"))
+            let key = std::env::var(name);
+            let key = key.map_err(|_| "the variable is not set, or not text".to_owned());
+            (format!("--api-key-env {name}"), key)
         }
-        (None, Some(path)) => {
-            let key = of_file(path).map_err(|why| format!("--api-key-file: {why}"))?;
-            (
-                key,
-                format!("--api-key-file: what {} holds", path.display()),
-            )
-        }
+        (None, Some(path)) => (format!("--api-key-file {}", path.display()), of_file(path)),
         (None, None) => return Ok(None),
     };
-    let key = key.trim();
-    if key.is_empty() {
-        return Err(format!("{place} is empty"));
+    let wrong = |why: &str| format!("{place}: {why}");
+    let key = key.map_err(|why| wrong(&why))?;
+    if key.trim().is_empty() {
+        return Err(wrong("it is empty"));
     }
-    let mut value = HeaderValue::try_from(format!("Bearer {key}"))
-        .map_err(|_| format!("{place} cannot be a header"))?;
+    let value = HeaderValue::try_from(format!("Bearer {}", key.trim()));
+    let mut value = value.map_err(|_| wrong("what it holds cannot be a header"))?;
     value.set_sensitive(true);
     Ok(Some(value))
 }
 
-/// Reads a key's file. A link is not followed: what it points to may be changed between two looks.
+/// Reads a key's file: a link leads to the file that is checked, and a pipe is one's own.
 fn of_file(path: &Path) -> Result<String, String> {
-    let name = path.display();
-    // A pipe would wait for a writer.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::LOOP => format!("{name} is a symbolic link; name the file itself"),
-        errno => format!("cannot read {name}: {}", io::Error::from(errno)),
-    })?;
-    let file = File::from(file);
-    let cannot = |error: io::Error| format!("cannot read {name}: {error}");
-    check(&file.metadata().map_err(cannot)?, path, geteuid().as_raw())?;
-    let mut key = String::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_string(&mut key)
-        .map_err(cannot)?;
-    if key.len() as u64 > MAX_BYTES {
-        return Err(format!("{name} is larger than 16 KiB, which is no key"));
-    }
-    Ok(key)
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let found = file.metadata().map_err(|error| error.to_string())?;
+    check(&found, path, geteuid().as_raw())?;
+    let key = bounded::all(file, MAX_BYTES).and_then(bounded::decoded);
+    key.map_err(|error| error.to_string())
 }
 
 /// Refuses what others may have read or written.
 fn check(found: &Metadata, path: &Path, own: u32) -> Result<(), String> {
-    let name = path.display();
     let (user, mode) = (found.uid(), found.mode() & 0o7777);
-    if !found.is_file() {
-        return Err(format!("{name} is no regular file"));
-    }
     if user != own {
         return Err(format!(
-            "{name} belongs to the user {user} and not to {own}, who runs this; make a copy of your own with mode 600"
+            "it belongs to the user {user} and not to {own}, who runs this; make a copy of your own with mode 600"
         ));
     }
     if !MODES.contains(&mode) {
+        let name = path.display();
         return Err(format!(
-            "{name} has mode {mode:o}, so that others may have read the key; run `chmod 600 {name}`"
+            "it has mode {mode:o}, so that others may have read the key; run `chmod 600 {name}`"
         ));
     }
     Ok(())
@@ -119,13 +94,15 @@ mod tests {
         set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         let link = folder.join("link");
         symlink(&file, &link).unwrap();
-        assert!(of_file(&link).unwrap_err().contains("symbolic link"));
-        assert!(of_file(&folder).unwrap_err().contains("no regular file"));
+        assert_eq!(of_file(&link).unwrap().trim(), "canary");
+        set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        assert!(of_file(&link).unwrap_err().contains("chmod 600"));
+        set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         let found = std::fs::metadata(&file).unwrap();
         let other = check(&found, &file, found.uid() + 1).unwrap_err();
         assert!(other.contains("belongs to the user"), "{other}");
-        write(&file, vec![b'x'; 20 << 10]).unwrap();
-        assert!(of_file(&file).unwrap_err().contains("16 KiB"));
+        write(&file, vec![b'x'; 2 << 20]).unwrap();
+        assert!(of_file(&file).unwrap_err().contains("1 MiB"));
         remove_dir_all(&folder).unwrap();
     }
 }

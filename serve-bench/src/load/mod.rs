@@ -1,8 +1,6 @@
 //! `tplens serve run`: the load generator.
 
 mod args;
-mod arrival;
-mod broke;
 mod budget;
 mod client;
 mod clock;
@@ -11,26 +9,23 @@ mod content;
 mod data;
 mod dispatch;
 mod findings;
-mod heard;
 mod intake;
 mod key;
 mod own;
 mod prefill;
 mod progress;
-mod read;
 mod reply;
 mod request;
 mod run;
 mod secrets;
 mod session;
 mod setup;
-mod simulated;
 mod slot;
 mod tally;
 mod target;
 mod tls;
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, within};
 pub(crate) use key::authorization;
 pub(crate) use run::run;
 pub(crate) use secrets::without_headers;

@@ -4,29 +4,19 @@
 
 use std::time::{Duration, Instant};
 
-/// CPU time of one thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CpuTime {
-    /// Time on a CPU.
-    pub(super) ran: Duration,
-    /// Time runnable without a CPU.
-    pub(super) waited: Duration,
+/// Time of one thread on a CPU, and runnable without one.
+pub(super) type CpuTime = [Duration; 2];
+
+/// That of the calling thread so far; `None` where the kernel does not tell.
+pub(super) fn cpu_time() -> Option<CpuTime> {
+    parse(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-impl CpuTime {
-    /// Of the calling thread so far; `None` where the kernel does not tell.
-    pub(super) fn of_this_thread() -> Option<Self> {
-        Self::parse(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
-    }
-
-    /// Reads `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, slices (Linux, sched-stats.rst).
-    fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.split_whitespace().map(|field| field.parse().ok());
-        Some(Self {
-            ran: Duration::from_nanos(fields.next()??),
-            waited: Duration::from_nanos(fields.next()??),
-        })
-    }
+/// Reads `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, slices (Linux, sched-stats.rst).
+fn parse(text: &str) -> Option<CpuTime> {
+    let fields = text.split_whitespace();
+    let mut fields = fields.map_while(|field| field.parse().ok());
+    Some([fields.next()?, fields.next()?].map(Duration::from_nanos))
 }
 
 /// What the loop's thread took of the measured part.
@@ -42,15 +32,15 @@ impl Own {
     /// From the CPU time at the start of the measured part until now.
     pub(super) fn since(then: Option<CpuTime>, start: Instant) -> Self {
         let span = start.elapsed().as_secs_f64();
-        let both = then.zip(CpuTime::of_this_thread());
-        let part = |of: fn(CpuTime) -> Duration| {
+        let both = then.zip(cpu_time());
+        let part = |of: usize| {
             let (then, now) = both?;
-            let took = of(now).saturating_sub(of(then)).as_secs_f64();
+            let took = now[of].saturating_sub(then[of]).as_secs_f64();
             (span > 0.0).then(|| (took / span).clamp(0.0, 1.0))
         };
         Self {
-            busy: part(|time| time.ran),
-            starved: part(|time| time.waited),
+            busy: part(0),
+            starved: part(1),
         }
     }
 }
@@ -61,9 +51,8 @@ mod tests {
 
     #[test]
     fn schedstat_is_nanoseconds_on_and_waiting_for_a_cpu() {
-        let time = CpuTime::parse("1500000000 250000000 42\n").unwrap();
-        assert_eq!(time.ran, Duration::from_millis(1500));
-        assert_eq!(time.waited, Duration::from_millis(250));
-        assert_eq!(CpuTime::parse("12"), None);
+        let times = [1500, 250].map(Duration::from_millis);
+        assert_eq!(parse("1500000000 250000000 42\n"), Some(times));
+        assert_eq!(parse("12"), None);
     }
 }

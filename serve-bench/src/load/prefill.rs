@@ -47,7 +47,7 @@ fn by_counters(serve: &Serve, of: u64) -> Option<u64> {
     let (cached, prompts) = (change.cached_tokens?, change.prompt_tokens?);
     // llama.cpp counts apart what it computes.
     let all = prompts.max(cached);
-    (all > 0.0).then(|| tokens(of as f64 * (cached / all).min(1.0)))
+    (all > 0.0).then(|| (of as f64 * (cached / all).min(1.0)).round() as u64)
 }
 
 /// Tokens of prompts beyond what the GPUs can work on from sending to the first token, each request with all of them for itself.
@@ -68,16 +68,8 @@ fn by_peak(serve: &Serve) -> Option<u64> {
         let tokens = f64::from(request.input_tokens?);
         (request.error.is_none()).then(|| (tokens - tokens_per_s * seconds).max(0.0))
     };
-    Some(tokens(serve.requests.iter().filter_map(beyond).sum()))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a part of a count"
-)]
-fn tokens(tokens: f64) -> u64 {
-    tokens.round() as u64
+    let beyond: f64 = serve.requests.iter().filter_map(beyond).sum();
+    Some(beyond.round() as u64)
 }
 
 #[cfg(test)]

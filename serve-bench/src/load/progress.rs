@@ -14,7 +14,8 @@ pub(super) const REDRAW: Duration = Duration::from_millis(250);
 pub(super) struct LoadProgress<'a> {
     /// `None` where nothing is to be shown.
     progress: Option<Progress<'a>>,
-    began: Option<Instant>,
+    /// When the measured part began.
+    pub(super) began: Option<Instant>,
     done: usize,
     failed: usize,
     tokens: u64,
@@ -31,11 +32,6 @@ impl<'a> LoadProgress<'a> {
             failed: 0,
             tokens: 0,
         }
-    }
-
-    /// The measured part begins.
-    pub(super) fn begin(&mut self, at: Instant) {
-        self.began = Some(at);
     }
 
     /// A request ended.

@@ -1,12 +1,10 @@
 //! The bodies of requests, made before the load begins.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::args::{Args, Endpoint};
-use super::data::{Data, Item, Prompt};
+use super::data::{Data, Item};
 
 /// Bytes of all bodies together that are kept ready at most.
 const MAX_BYTES: usize = 4 << 30;
@@ -29,8 +27,6 @@ pub(super) struct Request {
     pub(super) limit: Option<u32>,
     /// Whether it goes on with the conversation of the one before.
     pub(super) follows: bool,
-    /// How long after that one's reply it is sent.
-    pub(super) think_time: Option<Duration>,
 }
 
 /// The bodies of a run.
@@ -64,7 +60,6 @@ pub(super) fn bodies(
     let request = |item: Item| Request {
         limit: limit(args, item.output_tokens),
         follows: item.follows,
-        think_time: args.data.think_time.filter(|_| item.follows),
         body: body(args, model, item),
     };
     let warmups = (0..u64::from(args.traffic.warmups()))
@@ -122,16 +117,9 @@ fn body(args: &Args, model: &str, item: Item) -> Bytes {
     let mut put = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
     put("model", json!(model));
     match (args.endpoint(), item.prompt) {
-        (_, Prompt::Messages(messages)) => put("messages", messages),
-        (Endpoint::Completions, Prompt::Text(text)) => put("prompt", json!(text)),
-        (Endpoint::Completions, Prompt::Ids(ids)) => put("prompt", json!(ids)),
-        (Endpoint::Chat, Prompt::Text(text)) => {
-            put("messages", json!([{"role": "user", "content": text}]));
-        }
-        // The command line is refused before it comes to this.
-        (Endpoint::Chat, Prompt::Ids(ids)) => {
-            put("messages", json!([{"role": "user", "content": ids}]));
-        }
+        (Endpoint::Completions, prompt) => put("prompt", prompt),
+        (Endpoint::Chat, messages @ Value::Array(_)) => put("messages", messages),
+        (Endpoint::Chat, text) => put("messages", json!([{"role": "user", "content": text}])),
     }
     put("max_tokens", json!(item.output_tokens));
     for (name, value) in json!(args.sampling).as_object().into_iter().flatten() {

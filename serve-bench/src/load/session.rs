@@ -10,8 +10,8 @@ use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use record::caveat::Caveat;
 use record::exit;
 use record::{
-    FolderError, Serve, ServeEvent, ServeFinding, ServeRequest, ServeServer, ServeSummary,
-    ServeTarget, summarise,
+    FolderError, RequestErrorKind, Serve, ServeEvent, ServeFinding, ServeRequest, ServeServer,
+    ServeSummary, ServeTarget, summarise,
 };
 use runner::Interrupt;
 use tokio::sync::oneshot;
@@ -22,16 +22,13 @@ use super::budget::{self, Budget};
 use super::client;
 use super::dispatch::{self, Sent, Told, Work};
 use super::findings::findings;
-use super::heard::{Heard, KEPT, failures, next};
-use super::progress::LoadProgress;
-use super::read::read;
-use super::reply::Reply;
-use super::secrets::Secrets;
-use super::secrets::without_headers;
+use super::progress::{self, LoadProgress};
+use super::reply::{Reply, read};
+use super::secrets::{Secrets, without_headers};
 use super::setup;
-use super::simulated;
 use super::tally::Tally;
-use super::target::{self, BaseUrl};
+use super::target;
+use crate::address::Address;
 use crate::beside::{self, Beside};
 
 /// Why nothing was measured where the warm-up alone was more than a run takes in.
@@ -51,10 +48,11 @@ pub(super) fn run(
     let folder = result_folder(args.results.outputs.out.as_deref(), "serve");
     // It ends with this function.
     let engine = args.sim.as_deref();
-    let engine = engine.map(|sim| simulated::start(args, sim, &folder, interrupt, say));
+    let engine = engine.map(|sim| setup::simulated(args, sim, &folder, interrupt, say));
     let engine = engine.transpose()?;
     let url = engine.as_ref().map(|engine| engine.url().to_owned());
-    let base = BaseUrl::parse(&url.unwrap_or_else(|| args.url())).map_err(Stop::Usage)?;
+    let flag = ["--host", "--base-url"][usize::from(args.base_url.is_some())];
+    let base = Address::parse(flag, &url.unwrap_or_else(|| args.url())).map_err(Stop::Usage)?;
     let mut to = target::destination(args, &base, budget).map_err(Stop::Usage)?;
     let secrets = Secrets::of(&to.headers, args.extra_body.as_ref());
     let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
@@ -86,7 +84,7 @@ pub(super) fn run(
     without_headers(&mut header.provenance.arguments);
     let url = base.to_string();
     let asked_beside = &args.results.beside;
-    let beside = Beside::start(asked_beside, &url, answers.address, &to.headers);
+    let beside = Beside::start(asked_beside, &base, answers.address, &to.headers);
     let beside = beside.map_err(Stop::Usage)?;
     let recorder = Recorder::begin(&folder, header)?;
     let begun = ServeEvent::Begun {
@@ -187,15 +185,12 @@ impl Session<'_> {
             .map_err(Stop::Internal)?;
         let heard = self.hear(&told, go);
         stop.store(true, Ordering::Relaxed);
-        let server = self
-            .began
-            .and_then(|began| std::mem::take(&mut self.beside).end(began));
-        let ran = thread
-            .join()
-            .map_err(|_| Stop::Internal(anyhow!("the load's thread crashed")))?;
-        let is_spent = ran
-            .context("starting the network runtime")
-            .map_err(Stop::Internal)?;
+        let end = |began| std::mem::take(&mut self.beside).end(began);
+        let server = self.began.and_then(end);
+        let ran = thread.join();
+        let ran = ran.map_err(|_| Stop::Internal(anyhow!("the load's thread crashed")))?;
+        let is_spent = ran.context("starting the network runtime");
+        let is_spent = is_spent.map_err(Stop::Internal)?;
         let heard = match heard? {
             Heard::Stopped if is_spent => Heard::Full,
             heard => heard,
@@ -228,16 +223,15 @@ impl Session<'_> {
         let mut start = Instant::now();
         let mut warmups = Vec::new();
         let load = self.recorder.payload.load.clone().unwrap_or_default();
-        let limit = load
-            .concurrency
-            .map(|limit| format!(" with {limit} in flight"));
-        let limit = limit.unwrap_or_default();
+        let given = |of: Option<String>| of.unwrap_or_default();
+        let limit = load.concurrency;
+        let limit = given(limit.map(|limit| format!(" with {limit} in flight")));
+        let time = given(
+            load.duration_s
+                .map(|seconds| format!(" within {seconds} s")),
+        );
         let asked = self.args.traffic.asked();
         let count = asked.map_or("as many".to_owned(), |_| load.requests.to_string());
-        let time = load
-            .duration_s
-            .map(|seconds| format!(" within {seconds} s"));
-        let time = time.unwrap_or_default();
         (self.say)(&format!(
             "{} requests to warm up, then {count}{time}{limit}",
             load.warmups
@@ -256,15 +250,7 @@ impl Session<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match told {
-                Told::Warmup(mut reply) => {
-                    let request = self.read(&mut reply, start);
-                    // Nobody asks when its tokens came.
-                    warmups.push(ServeRequest {
-                        token_chunks_ms: Vec::new(),
-                        chunk_tokens: Vec::new(),
-                        ..request
-                    });
-                }
+                Told::Warmup(mut reply) => warmups.push(self.read(&mut reply, start)),
                 Told::WarmedUp => {
                     let detail = failures(&warmups);
                     if !detail.is_empty() {
@@ -280,7 +266,7 @@ impl Session<'_> {
                 Told::Began(instant) => {
                     start = instant;
                     self.began = Some(instant);
-                    progress.begin(instant);
+                    progress.began = Some(instant);
                 }
                 Told::Reply(mut reply) => {
                     rest = KEPT;
@@ -343,8 +329,7 @@ impl Session<'_> {
             found.extend(beside::judge(server, &self.recorder.payload));
         }
         self.keep(server)?;
-        let client = client::figures(&self.recorder.payload, sent, &self.tally);
-        let client = Box::new(client);
+        let client = Box::new(client::figures(&self.recorder.payload, sent, &self.tally));
         self.recorder.add(ServeEvent::Client { client })?;
         found.extend(findings(
             &self.recorder.payload,
@@ -362,8 +347,7 @@ impl Session<'_> {
             ..self.recorder.payload.clone()
         };
         if serve.summary.is_some() {
-            let client = client::figures(&serve, &Sent::default(), &self.tally);
-            let client = Box::new(client);
+            let client = Box::new(client::figures(&serve, &Sent::default(), &self.tally));
             self.recorder.add(ServeEvent::Client { client })?;
         }
         Ok(())
@@ -385,4 +369,41 @@ impl Session<'_> {
         self.recorder.add(ServeEvent::Caveat { caveat })?;
         Ok(())
     }
+}
+
+/// After replies those of this time are kept together: a thread that is woken for each takes turns from the load.
+const KEPT: Duration = Duration::from_millis(100);
+
+/// The next thing that the load tells; looked for after a rest where nothing waits, and for so long as the display may stand still.
+fn next(told: &Receiver<Told>, rest: Duration) -> Result<Told, RecvTimeoutError> {
+    if let Ok(told) = told.try_recv() {
+        return Ok(told);
+    }
+    std::thread::sleep(rest);
+    told.recv_timeout(progress::REDRAW)
+}
+
+/// How the load ended.
+enum Heard {
+    /// All requests ended.
+    Ended(Sent),
+    /// Nothing can be measured.
+    Refused(String),
+    /// The record holds no more.
+    Full,
+    /// It broke off.
+    Stopped,
+}
+
+/// Failures by kind with the first words of each; empty for none.
+fn failures(requests: &[ServeRequest]) -> String {
+    let errors = || requests.iter().filter_map(|one| one.error.as_ref());
+    let of = requests.len();
+    let words = |(kind, count): (RequestErrorKind, u32)| {
+        let first = errors().find(|error| error.kind == kind);
+        let seen = first.map_or("", |error| &error.seen);
+        format!("{count} of {of} requests: {kind} ({seen})")
+    };
+    let kinds = record::failures(requests).into_iter().map(words);
+    kinds.collect::<Vec<String>>().join("; ")
 }

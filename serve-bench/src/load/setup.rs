@@ -1,11 +1,13 @@
-//! Before the load: the server is asked what it is, and the requests are made.
+//! Before the load: with `--sim` the engine is started, the server is asked what it is, and the requests are made.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use program::Stop;
-use record::{Arrivals, ServeFinding, ServeLoad};
+use program::{Stop, outputs};
+use record::{Arrivals, ResultFolder, ServeFinding, ServeLoad};
 use runner::Interrupt;
+use runner::server::{Server, ServerError};
 
 use super::MAX_MODEL_BYTES;
 use super::args::{Args, refused};
@@ -14,10 +16,14 @@ use super::data::Data;
 use super::dispatch::{Pace, schedule};
 use super::request::{Bodies, bodies};
 use super::slot::Destination;
-use super::target::{self, Answers, BaseUrl};
+use super::target::{self, Answers};
+use crate::address::Address;
+use crate::listener::signalled;
+use crate::planner;
+use crate::study::engines::embedded;
 
-/// How often a signal is looked for while the server is asked.
-const LOOK: Duration = Duration::from_millis(20);
+/// How long the engine may take to answer.
+const READY: Duration = Duration::from_secs(60);
 
 /// How long between two questions to a server that does not answer yet.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -49,7 +55,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     let arrivals = traffic.arrivals()?;
     let data = Data::of(&args.data, args.endpoint(), seed)?;
     let (arrivals, instants) = match data.instants() {
-        Some(instants) => traced(instants, traffic.num_prompts(), traffic.duration),
+        Some(instants) => traced(instants, traffic.num_prompts, traffic.duration),
         None => {
             let instants = schedule(&arrivals, traffic.asked(), traffic.duration, seed);
             (arrivals, instants)
@@ -75,7 +81,8 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     if is_exact {
         budget::check(requests, bodies.tokens, !args.no_stream)?;
     }
-    let is_unchecked = args.insecure && args.url().starts_with("https");
+    let url = args.url().to_ascii_lowercase();
+    let is_unchecked = args.insecure && url.starts_with("https:");
     let repeated = data
         .entries()
         .filter(|prompts| *prompts < requests as usize && is_exact)
@@ -86,17 +93,12 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         repeated,
     ];
     let findings = findings.into_iter().flatten().collect();
-    let pace = match arrivals {
-        Arrivals::ClosedLoop => Pace::Closed {
-            places: traffic.max_concurrency.unwrap_or(1),
-            requests,
-            duration: traffic.duration,
-        },
-        _ => Pace::Open {
-            instants,
-            limit: traffic.max_concurrency,
-            is_paced: arrivals.rate().is_some(),
-        },
+    let pace = Pace {
+        is_paced: arrivals.rate().is_some(),
+        instants: arrivals.is_open_loop().then_some(instants),
+        requests,
+        limit: traffic.max_concurrency,
+        duration: traffic.duration,
     };
     let load = ServeLoad {
         arrivals,
@@ -122,7 +124,6 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
 }
 
 /// The instants of a trace within the number and time that were asked for, and their rate.
-#[expect(clippy::cast_precision_loss, reason = "a count of requests")]
 fn traced(
     mut instants: Vec<Duration>,
     requests: Option<u32>,
@@ -137,7 +138,7 @@ fn traced(
 
 /// Asks the server what it is, again and again for as long as it may take to be ready (`patience`); a signal ends the wait.
 pub(super) fn ask(
-    base: &BaseUrl,
+    base: &Address,
     to: &Destination,
     patience: Duration,
     interrupt: &Interrupt,
@@ -148,14 +149,6 @@ pub(super) fn ask(
         .context("starting the network runtime")?;
     let begun = Instant::now();
     runtime.block_on(async {
-        let signal = async {
-            loop {
-                match interrupt.signal() {
-                    Some(signal) => return signal,
-                    None => tokio::time::sleep(LOOK).await,
-                }
-            }
-        };
         let answers = async {
             loop {
                 let answers = target::ask(base, to).await;
@@ -167,7 +160,7 @@ pub(super) fn ask(
         };
         tokio::select! {
             answers = answers => Ok(answers),
-            signal = signal => Err(Stop::Interrupted(signal)),
+            signal = signalled(interrupt) => Err(Stop::Interrupted(signal)),
         }
     })
 }
@@ -187,4 +180,38 @@ pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
             "the model's id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve it under a shorter name"
         )),
     }
+}
+
+/// Starts the embedded engine as a child, on a port that is free, for as long as the run lasts. What it prints goes into the result
+/// folder.
+///
+/// # Errors
+/// It does not start, such as for a box or model that is not known.
+pub(super) fn simulated(
+    args: &Args,
+    sim: &str,
+    folder: &Path,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Server, Stop> {
+    if ResultFolder::is_taken(folder) {
+        return Err(Stop::Usage(format!(
+            "{} holds a result already; choose another folder with --out",
+            folder.display()
+        )));
+    }
+    outputs::make_folder("--out", folder)?;
+    let (tp, model) = (args.tp.unwrap_or(1), &args.sim_model);
+    let words = embedded(sim, model, &tp.to_string())?;
+    let spec = planner::server("engine", words, folder.join("engine.log"), READY);
+    say(&format!(
+        "starting the embedded engine on the simulated machine {sim} with {model} on {tp} device(s): what follows is simulated"
+    ));
+    let server = spec
+        .port()
+        .and_then(|port| Server::start(&spec, port, interrupt));
+    server.map_err(|error| match error {
+        ServerError::Interrupted(signal) => Stop::Interrupted(signal),
+        error => Stop::Usage(format!("--sim {sim}: {error}")),
+    })
 }

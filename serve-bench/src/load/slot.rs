@@ -14,10 +14,9 @@ use openai::words;
 use record::{RequestError, RequestErrorKind as Kind};
 
 use super::SOFT_BOX_HEADER;
-use super::broke::failed;
 use super::budget::{Budget, TOO_LONG};
 use super::connection::Connection;
-use super::intake::{End, Intake, broken};
+use super::intake::{Intake, broken, failed};
 use super::reply::Reply;
 use super::request::Request;
 use super::tls::Trust;
@@ -91,12 +90,6 @@ impl Slot {
         }
     }
 
-    /// Waits as a person does; that wait is none of the client.
-    pub(super) async fn rest(&mut self, time: Duration) {
-        tokio::time::sleep(time).await;
-        self.free_since = None;
-    }
-
     /// Makes the connection before a phase begins; that it fails is the matter of the first request.
     pub(super) async fn prepare(&mut self) {
         self.connect_ahead().await;
@@ -158,7 +151,7 @@ impl Slot {
             let ended = match written {
                 Ok(written) => receive(connection, &self.to, request, &mut intake, reply)
                     .await
-                    .map(|end| end.keep && written),
+                    .map(|keep| keep && written),
                 Err(error) => Err(broken(&error)),
             };
             match ended {
@@ -187,7 +180,8 @@ impl Slot {
     /// Sees to it that there is a connection; says whether it has carried a reply before.
     async fn connect(&mut self, reconnects: &mut u32) -> Result<bool, RequestError> {
         if let Some(connection) = &self.connection {
-            if !(self.used && self.fresh_each) && connection.is_open() {
+            let is_spent = self.used && self.fresh_each;
+            if !is_spent && !connection.has_input() {
                 return Ok(self.used);
             }
             self.lost();
@@ -221,17 +215,17 @@ fn timed_out(limit: Duration) -> RequestError {
     failed(Kind::TimedOut, seen)
 }
 
-/// Reads a reply to its end.
+/// Reads a reply to its end, and says whether the connection can carry another request.
 async fn receive(
     connection: &Connection,
     to: &Destination,
     request: &Request,
     intake: &mut Intake,
     reply: &mut Reply,
-) -> Result<End, RequestError> {
+) -> Result<bool, RequestError> {
     let mut over_since = None;
     loop {
-        let before = reply.content.chunks();
+        let before = reply.content.chunks.len();
         let received = connection.receive(|bytes, arrival| {
             reply.reads.add(&arrival);
             // Not before it was asked for, which the two clocks' noise could make it.
@@ -251,7 +245,7 @@ async fn receive(
                 Err(_) => return Err(timed_out(limit)),
             },
         };
-        to.budget.spend(reply.content.chunks() - before);
+        to.budget.spend(reply.content.chunks.len() - before);
         if to.budget.is_spent() {
             // The run ends here, and what is in flight with it.
             return std::future::pending().await;
@@ -262,13 +256,13 @@ async fn receive(
             Err(error) => Err(broken(&error)),
         };
         if reply.status.is_none()
-            && let Some(head) = intake.head()
+            && let Some((head, _)) = &intake.under_way
         {
             reply.status = StatusCode::from_u16(head.status).ok();
             reply.soft_box = head.header(SOFT_BOX_HEADER).map(words);
         }
         let most = request.limit.map(|tokens| tokens as usize * TOO_LONG);
-        if let Some(most) = most.filter(|most| reply.content.chunks() > *most) {
+        if let Some(most) = most.filter(|most| reply.content.chunks.len() > *most) {
             let seen =
                 format!("more than {most} chunks of tokens came, four for each that was asked for");
             return Err(failed(Kind::ReplyTooLong, seen));
@@ -276,7 +270,7 @@ async fn receive(
         if let Some(end) = end? {
             return Ok(end);
         }
-        if over_since.is_none() && reply.content.is_over() {
+        if over_since.is_none() && reply.content.is_over {
             over_since = Some(Instant::now());
         }
     }
@@ -308,7 +302,6 @@ mod tests {
             body: bytes::Bytes::new(),
             limit: None,
             follows: false,
-            think_time: None,
         };
         let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
         let kind = reply.broke.map(|broke| broke.kind);

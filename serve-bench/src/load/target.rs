@@ -10,19 +10,17 @@ use hyper::header::{
 use hyper::{Method, StatusCode};
 use openai::{Head, words};
 use record::{RequestError, RequestErrorKind as Kind};
-use reqwest::Url;
 use serde_json::Value;
 
 use super::SOFT_BOX_HEADER;
 use super::args::Args;
-use super::broke::failed;
 use super::budget::Budget;
 use super::connection::Connection;
-use super::intake::{Intake, broken};
+use super::intake::{Intake, broken, failed};
 use super::key::authorization;
 use super::slot::{Destination, head};
 use super::tls::Trust;
-use crate::address::checked;
+use crate::address::Address;
 
 /// How long a question before the load may take at most.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,46 +31,6 @@ const MAX_ANSWER_BYTES: usize = 4 << 20;
 /// `Server` headers that name a web framework and not an engine.
 const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
 
-/// A base URL; its path is that before `/v1`.
-#[derive(Debug, Clone)]
-pub(super) struct BaseUrl(Url);
-
-impl BaseUrl {
-    /// Reads a URL.
-    ///
-    /// # Errors
-    /// In words: not a URL, neither http nor https, or with credentials, which would end in the record.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut url = checked("--base-url", text)?;
-        let path = url.path().trim_end_matches('/');
-        let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
-        url.set_path(&prefix);
-        Ok(Self(url))
-    }
-
-    /// A path below it.
-    pub(super) fn path(&self, path: &str) -> String {
-        format!("{}{path}", self.0.path().trim_end_matches('/'))
-    }
-
-    fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
-    }
-
-    /// Host and port.
-    fn authority(&self) -> String {
-        let port = self.0.port_or_known_default().unwrap_or_default();
-        format!("{}:{port}", self.host())
-    }
-}
-
-impl std::fmt::Display for BaseUrl {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (scheme, prefix) = (self.0.scheme(), self.path(""));
-        write!(f, "{scheme}://{}{prefix}", self.authority())
-    }
-}
-
 /// Where requests go, with the headers of each: the host, and what the user asked for.
 ///
 /// # Errors
@@ -80,7 +38,7 @@ impl std::fmt::Display for BaseUrl {
 /// to check a certificate with.
 pub(super) fn destination(
     args: &Args,
-    base: &BaseUrl,
+    base: &Address,
     budget: Budget,
 ) -> Result<Destination, String> {
     let mut headers = HeaderMap::new();
@@ -103,15 +61,13 @@ pub(super) fn destination(
     let path = base.path(args.endpoint().into());
     let mut head = head(&Method::POST, &path, &with_body);
     head.extend_from_slice(b"content-length: ");
-    let host = base.host().trim_matches(['[', ']']);
     let trust = (base.0.scheme() == "https")
-        .then(|| Trust::of(host, args.ca_file.as_deref(), args.insecure))
-        .transpose()?;
+        .then(|| Trust::of(base.host(), args.ca_file.as_deref(), args.insecure));
     Ok(Destination {
         addresses: Vec::new(),
         head,
         headers,
-        trust,
+        trust: trust.transpose()?,
         timeout: args.timeout,
         budget,
     })
@@ -136,7 +92,7 @@ pub(super) struct Answers {
 ///
 /// # Errors
 /// In words: no answer at all.
-pub(super) async fn ask(base: &BaseUrl, to: &Destination) -> Result<Answers, String> {
+pub(super) async fn ask(base: &Address, to: &Destination) -> Result<Answers, String> {
     let patience = PATIENCE.min(to.timeout);
     let mut answers = Answers::default();
     let get = async |path: &str, answers: &mut Answers| {
@@ -178,7 +134,7 @@ pub(super) async fn ask(base: &BaseUrl, to: &Destination) -> Result<Answers, Str
 
 /// Gets one path; notes address, engine and simulated machine from connection and headers. What is not JSON is null.
 async fn get(
-    base: &BaseUrl,
+    base: &Address,
     path: &str,
     to: &Destination,
     answers: &mut Answers,
@@ -231,50 +187,8 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
             None => Some(intake.closed()?),
         };
         if end.is_some() {
-            return intake
-                .into_head()
-                .map(|head| (head, body))
-                .ok_or_else(|| failed(Kind::Garbled, "the answer has no head"));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_base_url_is_taken_with_and_without_v1() {
-        for (text, shown, path) in [
-            (
-                "http://127.0.0.1:8000",
-                "http://127.0.0.1:8000",
-                "/v1/models",
-            ),
-            ("http://box:8000/v1/", "http://box:8000", "/v1/models"),
-            ("http://box/a/b/v1", "http://box:80/a/b", "/a/b/v1/models"),
-            ("http://[::1]:1/", "http://[::1]:1", "/v1/models"),
-            ("https://box/v1", "https://box:443", "/v1/models"),
-        ] {
-            let base = BaseUrl::parse(text).unwrap();
-            assert_eq!(base.to_string(), shown);
-            assert_eq!(base.path("/v1/models"), path);
-        }
-    }
-
-    #[test]
-    fn a_base_url_that_cannot_be_asked_is_refused_without_its_secret() {
-        for (text, says) in [
-            ("box:8000", "needs http://"),
-            ("https://user:canary@box", "credentials"),
-            ("http://user:canary@box", "credentials"),
-            ("http://box/?key=canary", "query"),
-            ("http://", "not an address"),
-            ("http://box:99999", "port"),
-        ] {
-            let refusal = BaseUrl::parse(text).unwrap_err();
-            assert!(refusal.contains(says), "{text}: {refusal}");
-            assert!(!refusal.contains("canary"), "{refusal}");
+            let head = intake.under_way.map(|(head, _)| (head, body));
+            return head.ok_or_else(|| failed(Kind::Garbled, "the answer has no head"));
         }
     }
 }

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use record::{RequestErrorKind, ServeRequest, TokenCount};
 
-use super::broke::failed;
-use super::read::read;
-use super::reply::Reply;
+use super::intake::failed;
+use super::reply::{Reply, read};
 
 /// A reply whose parts were read 10, 20, 30 ms and so on after it was sent.
 fn reply(start: Instant, parts: &[&[u8]]) -> Reply {
@@ -378,4 +377,70 @@ fn the_short_help_fits_a_screen_and_the_long_one_has_every_flag() {
     }
     let long = line().render_long_help().to_string();
     assert!(long.contains("--ramp-up-strategy") && !short.contains("--ramp-up-strategy"));
+}
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    args: super::args::Args,
+}
+
+#[test]
+fn a_host_that_is_none_is_refused_by_its_flag_and_https_is_https_in_capitals() {
+    let args = |more: &[&str]| <Line as clap::Parser>::parse_from([&["run"], more].concat()).args;
+    for flags in [
+        ["--host", "fe80::1%eth0"],
+        ["--base-url", "http://fe80::1%eth0"],
+    ] {
+        let (none, budget) = (runner::Interrupt::none(), Default::default());
+        let refused = super::session::run(&args(&flags), &none, &|_| {}, budget);
+        let Err(program::Stop::Usage(why)) = refused else {
+            panic!("{flags:?}")
+        };
+        assert!(why.starts_with(flags[0]), "{why}");
+    }
+    let unchecked = |url| {
+        let plan = super::setup::plan(&args(&["--base-url", url, "--insecure"]), "m", 1).unwrap();
+        plan.findings
+            .contains(&record::ServeFinding::CertificateUnchecked)
+    };
+    assert!(unchecked("HTTPS://box") && !unchecked("http://box"));
+}
+
+#[test]
+fn a_chunk_that_differs_in_its_text_alone_says_what_reading_it_says() {
+    let start = Instant::now();
+    let named = |text: &str, model: &str| chunk(text, "", &format!(",\"model\":\"{model}\""));
+    let first = named("a", "x");
+    // A blank before the text is no engine's form, so that each chunk is read.
+    let blank = first.replace("\"text\":", "\"text\": ");
+    let said = |first: &str, other: &[u8]| {
+        let parts = [first.as_bytes(), first.as_bytes(), other, DONE.as_bytes()];
+        let reply = reply(start, &parts);
+        (read(&reply, true, start), reply.content.model)
+    };
+    for (other, chunks) in [
+        (named("b\u{e9} :", "x"), 3),
+        (named("\\n\\\"", "x"), 3),
+        (named("", "x"), 3),
+        (named("b", "y"), 3),
+        (named("\u{1}", "x"), 2),
+        (named("b\",\"text\":\"c", "x"), 2),
+        (named("b", "x").replace("null", "\"stop\""), 3),
+        (
+            named("b", "x").replace("null", "null,\"token_ids\":[1,2]"),
+            3,
+        ),
+        (named("b", "x").replace("data: ", "event: error\ndata: "), 2),
+    ] {
+        let read = said(&first, other.as_bytes());
+        assert_eq!(read, said(&blank, other.as_bytes()), "{other}");
+        assert_eq!(read.0.token_chunks_ms.len(), chunks, "{other}");
+    }
+    // A byte that is of no text.
+    let mut broken = named("b", "x").into_bytes();
+    broken[27] = 0xff;
+    let read = said(&first, &broken);
+    assert_eq!(read, said(&blank, &broken));
+    assert!(read.0.error.is_some());
 }

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use program::say;
+use program::{Stop, say};
 use record::redacted_arguments;
 use runner::Interrupt;
-use runner::server::{Server, ServerSpec};
+use runner::server::{Server, ServerError, ServerSpec};
 
 use super::args::Args;
+use crate::planner;
 
 /// How long an engine may take to load its model.
 const READY: Duration = Duration::from_secs(1800);
@@ -55,20 +56,17 @@ pub(crate) fn spec(
         ));
     }
     Ok(ServerSpec {
-        name: name.to_owned(),
-        words,
         environment,
         port,
-        log,
-        ready,
+        ..planner::server(name, words, log, ready)
     })
 }
 
 /// Starts the engines that are given as commands, one after the other, and puts their addresses in the place of these.
 ///
 /// # Errors
-/// In words: a command that cannot be read, or an engine that does not start.
-pub(super) fn started(args: &Args) -> Result<(Args, Vec<Server>), String> {
+/// A command that cannot be read, an engine that does not start, or a signal.
+pub(super) fn started(args: &Args, interrupt: &Interrupt) -> Result<(Args, Vec<Server>), Stop> {
     let mut args = args.clone();
     let folder = args.journal.as_deref().and_then(Path::parent);
     let folder = folder.unwrap_or(Path::new("")).to_owned();
@@ -81,13 +79,16 @@ pub(super) fn started(args: &Args) -> Result<(Args, Vec<Server>), String> {
                 continue;
             }
             let log = folder.join(format!("{role}-{}.log", servers.len()));
-            let spec = spec(text, role, log, READY).map_err(|why| format!("--{role}: {why}"))?;
-            let words = |error: runner::server::ServerError| format!("--{role}: {error}");
-            let port = spec.port().map_err(words)?;
+            let spec = spec(text, role, log, READY);
+            let spec = spec.map_err(|why| Stop::Usage(format!("--{role}: {why}")))?;
+            let failed = |error| match error {
+                ServerError::Interrupted(signal) => Stop::Interrupted(signal),
+                error => Stop::Usage(format!("--{role}: {error}")),
+            };
+            let port = spec.port().map_err(failed)?;
             let command = redacted_arguments(spec.words_with(port)).join(" ");
             say!("starting {command}");
-            // A signal ends this process, and engines end with it.
-            let server = Server::start(&spec, port, &Interrupt::none()).map_err(words)?;
+            let server = Server::start(&spec, port, interrupt).map_err(failed)?;
             addresses.push(server.url().to_owned());
             servers.push(server);
         }

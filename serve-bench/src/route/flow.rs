@@ -7,22 +7,17 @@ use bytes::Bytes;
 use disagg::{Body, Dialect, Order};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 
 use super::journal::Kv;
-use super::legs::Sent;
-use super::peer::{Exchange, Failure, Peer, kept, passed_on};
+use super::peer::{Exchange, Failure, Peer, Sent, kept, passed_on};
 use super::questions;
-use super::relay::{Beside, Relay, error};
+use super::relay::{Begun, Beside, error};
 use super::router::{Held, Router, Ticket};
 use crate::listener::Reply;
 
 /// The largest body, bytes.
 const LARGEST_BODY: usize = 32 << 20;
-
-/// Bytes of all bodies together.
-const ALL_BODIES: usize = 1 << 30;
 
 /// What a client is told of an engine that gave no reply.
 const UNREACHED: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
@@ -89,9 +84,6 @@ struct Asked<'a> {
     id: &'a str,
 }
 
-/// A decode engine's reply that has begun, with the prefill engine's request that is still under way.
-struct Begun(Exchange, Response<Incoming>, Option<Beside>);
-
 /// Answers a request for tokens.
 pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -> Response<Reply> {
     let (head, incoming) = request.into_parts();
@@ -109,7 +101,7 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
         Err(fault) => Err(fault),
     };
     match outcome {
-        Ok(begun) => relayed(begun, ticket, router),
+        Ok(begun) => begun.relayed(ticket, router.args.timeout),
         Err(fault) => {
             ticket.end(fault.code, fault.kv);
             fault.response
@@ -119,25 +111,18 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
 
 /// The whole body, where there is room for it.
 async fn read(router: &Router, ticket: &mut Ticket, body: Incoming) -> Result<Bytes, Fault> {
-    let busy = |of| {
-        let message = format!("too many {of} at once");
-        Fault::own(UNREACHED, "busy", &message)
-    };
     let in_flight = router.metrics.in_flight.load(Relaxed);
     if in_flight > router.args.max_requests as usize || router.is_ending.load(Relaxed) {
-        return Err(busy("requests"));
+        let message = "too many requests at once";
+        return Err(Fault::own(UNREACHED, "busy", message));
     }
     let reading = Limited::new(body, LARGEST_BODY).collect();
     let Ok(Ok(body)) = tokio::time::timeout(router.args.timeout, reading).await else {
         let message = "the body cannot be read, or is above 32 MiB";
         return Err(Fault::own(StatusCode::BAD_REQUEST, "bad-body", message));
     };
-    let body = body.to_bytes();
-    if !ticket.holds(body.len(), ALL_BODIES) {
-        return Err(busy("bytes of requests"));
-    }
     ticket.row.body_us = ticket.now();
-    Ok(body)
+    Ok(body.to_bytes())
 }
 
 /// Asks prefill engines in their order, until one is no longer to be replaced by the next.
@@ -243,13 +228,11 @@ impl Asked<'_> {
         }
         let mut fault = Fault::of("decode", Failure::Refused, self.left(ticket, order));
         loop {
-            let exchange = match next.take() {
-                Some(exchange) => exchange,
-                None => match reached(&mut decodes).await {
-                    Some(exchange) => exchange,
-                    None => break,
-                },
+            let reached = match next.take() {
+                None => reached(&mut decodes).await,
+                first => first,
             };
+            let Some(exchange) = reached else { break };
             if ticket.is_expired() {
                 ticket.held = None;
                 let message = "the prefill engine's lease ended before a decode engine was asked";
@@ -324,28 +307,4 @@ async fn done(beside: &mut Option<Beside>) -> Result<(), Failure> {
         return std::future::pending().await;
     };
     task.await.unwrap_or(Err(Failure::Broke)).map(drop)
-}
-
-/// The decode engine's reply for the client.
-fn relayed(
-    Begun(exchange, response, beside): Begun,
-    mut ticket: Ticket,
-    router: &Router,
-) -> Response<Reply> {
-    ticket.row.decode_head_us = ticket.now();
-    let (mut head, body) = response.into_parts();
-    head.headers = kept(&head.headers, None);
-    let kind = head.headers.get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok());
-    let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-        && !head.headers.contains_key(CONTENT_ENCODING);
-    let relay = Relay::new(
-        body,
-        exchange,
-        ticket,
-        beside,
-        is_events,
-        router.args.timeout,
-    );
-    Response::from_parts(head, relay.boxed_unsync())
 }

@@ -14,8 +14,6 @@ use crate::prometheus::{Times, counter, text};
 pub(super) struct Metrics {
     /// Requests under way.
     pub(super) in_flight: AtomicUsize,
-    /// Bytes of bodies that are held.
-    pub(super) held_bytes: AtomicUsize,
     /// Requests whose keys and values a decode engine took for one token.
     released: AtomicU64,
     /// Requests whose keys and values wait for their lease, and tokens of these times the seconds of their leases.
@@ -64,7 +62,6 @@ impl Metrics {
     }
 
     /// The text.
-    #[expect(clippy::cast_precision_loss, reason = "requests and bytes")]
     pub(super) fn text(&self) -> String {
         let mut out = "# TYPE tplens_route_requests_total counter\n".to_owned();
         if let Ok(outcomes) = self.outcomes.lock() {
@@ -74,14 +71,13 @@ impl Metrics {
             }
         }
         let token_seconds = counter(&self.stranded_token_s);
-        let now = |of: &AtomicUsize| Gauge(of.load(Relaxed) as f64);
+        let in_flight = Gauge(self.in_flight.load(Relaxed) as f64);
         let rows = [
             ("engines_asked_total", counter(&self.asked)),
             ("kv_released_total", counter(&self.released)),
             ("kv_stranded_total", counter(&self.stranded)),
             ("kv_stranded_token_seconds_total", token_seconds),
-            ("in_flight", now(&self.in_flight)),
-            ("held_bytes", now(&self.held_bytes)),
+            ("in_flight", in_flight),
             ("prefill_seconds", Histogram(&self.prefill)),
             ("hand_over_seconds", Histogram(&self.hand_over)),
             ("decode_first_seconds", Histogram(&self.decode_first)),

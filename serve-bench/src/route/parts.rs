@@ -102,7 +102,6 @@ fn of(text: &str, last: Option<usize>) -> Option<Parts> {
 type Stamp = fn(&Row) -> Option<u64>;
 
 /// Milliseconds between two instants of each request.
-#[expect(clippy::cast_precision_loss, reason = "microseconds of requests")]
 fn between(rows: &[&Row], from: Stamp, to: Stamp) -> Vec<f64> {
     let ms = |row: &&Row| Some((to(row)? as f64 - from(row)? as f64) * 1e-3);
     rows.iter().filter_map(ms).collect()
@@ -144,11 +143,6 @@ impl Part {
     }
 
     /// What engines counted: mean and number.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count"
-    )]
     fn counted(code: &'static str, found: Option<(f64, f64)>) -> Self {
         Self {
             code,
@@ -198,37 +192,26 @@ impl Parts {
             }
             part
         };
-        let p_queue = counted("prefill-queue", true, &QUEUE);
-        let p_work = counted("prefill", true, &PREFILL);
-        let d_queue = counted("decode-queue", false, &QUEUE);
-        let d_step = counted("first-step", false, &PREFILL);
+        let [p_queue, p_work] = [("prefill-queue", &QUEUE), ("prefill", &PREFILL)]
+            .map(|(code, names)| counted(code, true, names));
+        let [d_queue, d_step] = [("decode-queue", &QUEUE), ("first-step", &PREFILL)]
+            .map(|(code, names)| counted(code, false, names));
         let link = Part::counted("kv-transfer", grown(counters, false, &LINK));
         let stamped = |code, from, to| Part::stamped(code, &done, from, to);
-        let decode = stamped(
-            "decode",
-            |row| row.decode_sent_us,
-            |row| row.decode_first_us,
-        );
-        let mut parts = Vec::new();
-        let left = if is_concurrent || is_single {
-            parts.push(stamped("router", begun, |row| row.decode_sent_us));
-            // What the decode engine waits for: the prefill engine, and what follows.
-            let within = [&p_queue, &p_work, &link, &d_queue, &d_step];
-            let left = decode.rest("unexplained", &within);
-            parts.extend([p_queue, p_work]);
-            left
-        } else {
-            let leg = stamped("leg", |row| row.prefill_sent_us, |row| row.prefill_reply_us);
-            let reply = leg.rest("prefill-reply", &[&p_queue, &p_work]);
-            parts.push(stamped("router", begun, |row| row.prefill_sent_us));
-            parts.extend([p_queue, p_work, reply]);
-            parts.push(stamped(
-                "dispatch",
-                |row| row.prefill_reply_us,
-                |row| row.decode_sent_us,
-            ));
-            decode.rest("unexplained", &[&link, &d_queue, &d_step])
-        };
+        let (asked, replied): (Stamp, Stamp) =
+            (|row| row.prefill_sent_us, |row| row.prefill_reply_us);
+        let (sent, first): (Stamp, Stamp) = (|row| row.decode_sent_us, |row| row.decode_first_us);
+        let is_apart = !is_concurrent && !is_single;
+        // What the decode engine waits for: where it is not asked last, the prefill engine, too.
+        let within = [&p_queue, &p_work, &link, &d_queue, &d_step];
+        let within = if is_apart { &within[2..] } else { &within };
+        let left = stamped("decode", sent, first).rest("unexplained", within);
+        let begin = stamped("router", begun, if is_apart { asked } else { sent });
+        let reply = stamped("leg", asked, replied).rest("prefill-reply", &[&p_queue, &p_work]);
+        let mut parts = vec![begin, p_queue, p_work];
+        if is_apart {
+            parts.extend([reply, stamped("dispatch", replied, sent)]);
+        }
         parts.extend([link, d_queue, d_step, left]);
         Some(Self {
             schema: 1,

@@ -1,4 +1,5 @@
-//! One engine: its address, its idle connections, and one request to it: its head, its reply, and how it can fail.
+//! One engine: its address, its idle connections, and one request to it: its head, its reply, and how it can fail. It gets what the
+//! client sent but what is of one connection or named by the protocol.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,18 +7,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use disagg::Bootstrap;
+use disagg::{Ask, Bootstrap};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{AUTHORIZATION, CONNECTION, HeaderMap, HeaderValue};
+use hyper::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue,
+};
 use hyper::rt::{Read, Write};
-use hyper::{Request, Response, Uri};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
+use crate::address::Address;
 use crate::listener::Reply;
 use crate::load::Trust;
 
@@ -44,10 +48,7 @@ const BOOTSTRAP_PORT: u16 = 8998;
 pub(crate) struct Peer {
     /// `host:port`.
     pub(crate) name: String,
-    host: String,
-    port: u16,
-    /// Path before `/v1`, without a slash at its end.
-    prefix: String,
+    address: Address,
     trust: Option<Trust>,
     bootstrap: Mutex<Bootstrap>,
     idle: Mutex<Vec<Wire>>,
@@ -73,44 +74,32 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Peer {
-    /// An engine at a URL, with the port of its bootstrap server behind `#`.
+    /// An engine at a flag's address, with the port of its bootstrap server behind `#`.
     ///
     /// # Errors
-    /// In words: no URL, or one with credentials, or certificates that cannot be used.
+    /// In words: no address, or one with credentials, or certificates that cannot be used.
     pub(crate) fn parse(
+        flag: &str,
         text: &str,
         trusted: impl Fn(&str) -> Result<Trust, String>,
     ) -> Result<Self, String> {
-        let (url, bootstrap) = match text.split_once('#') {
+        let (url, port) = match text.split_once('#') {
             Some((url, port)) => (url, port.parse().ok()),
             None => (text, Some(BOOTSTRAP_PORT)),
         };
-        let bootstrap = bootstrap.ok_or("what stands behind # is no port")?;
-        let uri = url.parse::<Uri>().unwrap_or_default();
-        let (Some(scheme @ ("http" | "https")), Some(authority)) =
-            (uri.scheme_str(), uri.authority())
-        else {
-            return Err("is no URL such as http://127.0.0.1:8100".to_owned());
-        };
-        if authority.as_str().contains('@') {
-            return Err("has credentials in it; use --api-key-env".to_owned());
-        }
-        let is_https = scheme == "https";
-        let host = authority.host().trim_matches(['[', ']']).to_owned();
-        let usual = if is_https { 443 } else { 80 };
-        let port = authority.port_u16().unwrap_or(usual);
-        let path = uri.path().trim_end_matches('/');
+        let port = port.ok_or_else(|| format!("{flag}: what stands behind # is no port"))?;
+        let address = Address::parse(flag, url)?;
+        let host = address.host().to_owned();
+        let trust = (address.0.scheme() == "https").then(|| trusted(&host));
         Ok(Self {
-            name: format!("{}:{port}", authority.host()),
-            prefix: path.strip_suffix("/v1").unwrap_or(path).to_owned(),
-            trust: is_https.then(|| trusted(&host)).transpose()?,
+            name: address.authority(),
+            trust: trust.transpose().map_err(|why| format!("{flag}: {why}"))?,
             bootstrap: Mutex::new(Bootstrap {
-                host: host.clone(),
-                port: bootstrap,
+                host,
+                port,
                 engine_id: None,
             }),
-            host,
-            port,
+            address,
             idle: Mutex::default(),
             busy: AtomicUsize::new(0),
             set_back: Mutex::default(),
@@ -125,11 +114,6 @@ impl Peer {
     /// Keeps the engine's name, or forgets it.
     pub(crate) fn set_engine_id(&self, engine_id: Option<String>) {
         locked(&self.bootstrap).engine_id = engine_id;
-    }
-
-    /// The path of a request there.
-    pub(crate) fn path(&self, path: &str) -> String {
-        format!("{}{path}", self.prefix)
     }
 
     /// Whether it could be reached when it was tried last, or that was long ago.
@@ -168,13 +152,13 @@ impl Peer {
     }
 
     async fn dial(&self) -> io::Result<Wire> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        let stream = TcpStream::connect((self.address.host(), self.address.port())).await?;
         stream.set_nodelay(true)?;
         match &self.trust {
             None => wired(TokioIo::new(stream)).await,
             Some(trust) => {
-                let connector = TlsConnector::from(trust.config());
-                let stream = connector.connect(trust.name(), stream).await?;
+                let connector = TlsConnector::from(Arc::clone(&trust.config));
+                let stream = connector.connect(trust.name.clone(), stream).await?;
                 wired(TokioIo::new(stream)).await
             }
         }
@@ -317,4 +301,58 @@ pub(crate) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap 
         kept.entry(AUTHORIZATION).or_insert_with(|| key.clone());
     }
     kept
+}
+
+/// What the client sent.
+#[derive(Debug, Clone)]
+pub(super) struct Sent {
+    /// Path and query.
+    pub(super) path: String,
+    /// Without those of its connection.
+    pub(super) headers: HeaderMap,
+    /// The body.
+    pub(super) body: Bytes,
+}
+
+impl Sent {
+    /// The request that an engine gets.
+    pub(super) fn request(&self, peer: &Peer, ask: Ask) -> Request<Full<Bytes>> {
+        let body = ask.body.map_or_else(|| self.body.clone(), Bytes::from);
+        let mut headers = self.headers.clone();
+        for (name, value) in ask.headers {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        addressed(Method::POST, peer, &self.path, headers, body)
+    }
+
+    /// As [`Sent::request`], where the reply is read here and must not be compressed.
+    pub(super) fn plain(&self, peer: &Peer, ask: Ask) -> Request<Full<Bytes>> {
+        let mut request = self.request(peer, ask);
+        request.headers_mut().remove(ACCEPT_ENCODING);
+        request
+    }
+}
+
+/// A question without a body.
+pub(crate) fn question(peer: &Peer, path: &str, headers: HeaderMap) -> Request<Full<Bytes>> {
+    addressed(Method::GET, peer, path, headers, Bytes::new())
+}
+
+fn addressed(
+    method: Method,
+    peer: &Peer,
+    path: &str,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = peer.address.path(path).parse().unwrap_or_default();
+    *request.headers_mut() = headers;
+    if let Ok(host) = HeaderValue::try_from(peer.name.as_str()) {
+        request.headers_mut().insert(HOST, host);
+    }
+    request
 }

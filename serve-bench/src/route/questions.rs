@@ -8,8 +8,7 @@ use disagg::{Body, Dialect, by_name};
 use hyper::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-use super::legs::question;
-use super::peer::{Failure, Peer, Whole, kept};
+use super::peer::{Failure, Peer, Whole, kept, question};
 use super::router::Router;
 use crate::beside::names::samples;
 
@@ -57,7 +56,7 @@ pub(super) async fn engine_id(peer: &Arc<Peer>) -> Option<String> {
         return bootstrap.engine_id;
     }
     let url = format!("http://{}:{}", bootstrap.host, bootstrap.port);
-    let server = Arc::new(Peer::parse(&url, |_| Err(String::new())).ok()?);
+    let server = Arc::new(Peer::parse("", &url, |_| Err(String::new())).ok()?);
     let exchange = server.open().await.ok()?;
     let request = question(&server, "/query", HeaderMap::new());
     let reply = exchange.whole(request, PATIENCE).await.ok()?;

@@ -7,14 +7,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 use super::journal::Kv;
-use super::peer::{Exchange, Failure, Whole};
+use super::peer::{Exchange, Failure, Whole, kept};
 use super::router::Ticket;
 use crate::listener::{JSON, Reply, whole};
 
@@ -36,8 +38,41 @@ impl Drop for Beside {
     }
 }
 
+/// A decode engine's reply that has begun, with the prefill engine's request that is still under way.
+pub(super) struct Begun(
+    pub(super) Exchange,
+    pub(super) Response<Incoming>,
+    pub(super) Option<Beside>,
+);
+
+impl Begun {
+    /// The reply for the client.
+    pub(super) fn relayed(self, mut ticket: Ticket, patience: Duration) -> Response<Reply> {
+        ticket.row.decode_head_us = ticket.now();
+        let Self(exchange, response, beside) = self;
+        let (mut head, body) = response.into_parts();
+        head.headers = kept(&head.headers, None);
+        let kind = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        let is_events = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"))
+            && !head.headers.contains_key(CONTENT_ENCODING);
+        let relay = Relay {
+            body,
+            exchange: Some(exchange),
+            ticket,
+            beside,
+            is_events,
+            partial: BytesMut::new(),
+            saw_done: false,
+            is_ended: false,
+            silence: Box::pin(tokio::time::sleep(patience)),
+            patience,
+        };
+        Response::from_parts(head, relay.boxed_unsync())
+    }
+}
+
 /// A reply on its way.
-pub(super) struct Relay {
+struct Relay {
     body: Incoming,
     exchange: Option<Exchange>,
     ticket: Ticket,
@@ -53,29 +88,6 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// A reply whose head is there.
-    pub(super) fn new(
-        body: Incoming,
-        exchange: Exchange,
-        ticket: Ticket,
-        beside: Option<Beside>,
-        is_events: bool,
-        patience: Duration,
-    ) -> Self {
-        Self {
-            body,
-            exchange: Some(exchange),
-            ticket,
-            beside,
-            is_events,
-            partial: BytesMut::new(),
-            saw_done: false,
-            is_ended: false,
-            silence: Box::pin(tokio::time::sleep(patience)),
-            patience,
-        }
-    }
-
     /// Bytes of whole events; the rest is kept.
     fn whole_events(&mut self, bytes: Bytes) -> Bytes {
         let tail = &bytes[bytes.len().saturating_sub(32)..];

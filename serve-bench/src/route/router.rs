@@ -1,6 +1,6 @@
-//! What all requests share, and a request's own account until it has ended.
+//! What all requests share, which engine is asked next, and a request's own account until it has ended.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -10,11 +10,9 @@ use hyper::header::HeaderValue;
 use tokio::sync::OnceCell;
 
 use super::args::{Args, Policy};
-use super::choose::order;
 use super::journal::{Journal, Kv, Row};
-use super::legs::Sent;
 use super::metrics::Metrics;
-use super::peer::Peer;
+use super::peer::{Peer, Sent};
 use crate::load::{Trust, authorization};
 
 /// How long a decode engine may take to take blocks that nobody wants.
@@ -74,9 +72,8 @@ impl Router {
     pub(super) fn of(args: Args) -> Result<Self, String> {
         let trusted = |host: &str| Trust::of(host, args.ca_file.as_deref(), args.insecure);
         let peers = |flag: &str, urls: &[String]| {
-            let parse = |url: &String| Peer::parse(url, trusted).map(Arc::new);
-            let parsed: Result<Vec<_>, String> = urls.iter().map(parse).collect();
-            parsed.map_err(|why| format!("{flag}: an engine's address {why}"))
+            let parse = |url: &String| Peer::parse(flag, url, trusted).map(Arc::new);
+            urls.iter().map(parse).collect::<Result<Vec<_>, String>>()
         };
         let journal = Journal::open(args.journal.as_deref());
         let journal = journal.map_err(|error| format!("--journal: {error}"))?;
@@ -139,8 +136,6 @@ pub(super) struct Ticket {
     begun: Instant,
     pub(super) row: Row,
     pub(super) held: Option<Held>,
-    /// Bytes of its body.
-    bytes: usize,
     is_ended: bool,
 }
 
@@ -153,7 +148,6 @@ impl Ticket {
             begun: Instant::now(),
             row: Row::begun(request_id.to_owned()),
             held: None,
-            bytes: 0,
             is_ended: false,
         }
     }
@@ -161,12 +155,6 @@ impl Ticket {
     /// Microseconds since its head was there.
     pub(super) fn now(&self) -> Option<u64> {
         u64::try_from(self.begun.elapsed().as_micros()).ok()
-    }
-
-    /// Counts bytes of its body; `false` where there is no room for them.
-    pub(super) fn holds(&mut self, bytes: usize, most: usize) -> bool {
-        self.bytes = bytes;
-        self.router.metrics.held_bytes.fetch_add(bytes, Relaxed) + bytes <= most
     }
 
     /// A decode engine is asked now.
@@ -207,7 +195,6 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let metrics = &self.router.metrics;
         metrics.in_flight.fetch_sub(1, Relaxed);
-        metrics.held_bytes.fetch_sub(self.bytes, Relaxed);
         if !self.is_ended {
             // What was asked last is what the client waited for.
             let (code, kv) = match (self.row.prefill_sent_us, self.row.decode_sent_us) {
@@ -255,4 +242,84 @@ async fn release(router: &Router, held: &Held) -> Option<()> {
         }
     }
     None
+}
+
+/// Bytes of a prompt that decide where it goes.
+const PREFIX: usize = 2048;
+
+/// An engine with this many requests more than the least loaded gets no more for its prefix.
+const AHEAD: usize = 8;
+
+/// The engines in the order in which they are asked: those that can be reached first.
+pub(super) fn order(
+    peers: &[Arc<Peer>],
+    policy: Policy,
+    turn: usize,
+    prompt: Option<&str>,
+) -> Vec<Arc<Peer>> {
+    let mut order: Vec<Arc<Peer>> = peers.to_vec();
+    let count = order.len().max(1);
+    order.rotate_left(turn % count);
+    let busy = |peer: &Arc<Peer>| peer.busy.load(Relaxed);
+    match (policy, prompt) {
+        (Policy::RoundRobin, _) => {}
+        (Policy::Prefix, Some(prompt)) => {
+            let least = order.iter().map(busy).min().unwrap_or(0);
+            let prefix = &prompt.as_bytes()[..prompt.len().min(PREFIX)];
+            // The highest of hashes of prompt and name (rendezvous): an engine that comes or goes moves its own prompts only.
+            let weight = |peer: &Arc<Peer>| {
+                let mut hash = DefaultHasher::new();
+                (prefix, &peer.name).hash(&mut hash);
+                (busy(peer) < least + AHEAD, hash.finish())
+            };
+            order.sort_by_key(|peer| std::cmp::Reverse(weight(peer)));
+        }
+        (Policy::LeastLoaded | Policy::Prefix, _) => order.sort_by_key(busy),
+    }
+    order.sort_by_key(|peer| !peer.is_up());
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_that_begin_alike_go_to_one_engine_until_it_is_busy() {
+        let peer = |port: u16| {
+            Peer::parse("", &format!("http://127.0.0.1:{port}"), |_| {
+                Err(String::new())
+            })
+        };
+        let peers: Vec<Arc<Peer>> = (1..=4).map(|port| Arc::new(peer(port).unwrap())).collect();
+        let first = |turn, prompt: &str| {
+            let order = order(&peers, Policy::Prefix, turn, Some(prompt));
+            order[0].name.clone()
+        };
+        let prefix = "p".repeat(PREFIX);
+        let home = first(0, &prefix);
+        for turn in 1..8 {
+            assert_eq!(first(turn, &format!("{prefix}{turn}")), home);
+        }
+        // Of 64 other beginnings each engine gets some.
+        let others: std::collections::BTreeSet<String> =
+            (0..64).map(|n| first(0, &format!("{n} other"))).collect();
+        assert_eq!(others.len(), 4);
+        let busy = peers.iter().find(|peer| peer.name == home).unwrap();
+        busy.busy.store(AHEAD, Relaxed);
+        assert_ne!(first(0, &prefix), home);
+        // The least loaded, and one after the other.
+        assert_ne!(order(&peers, Policy::LeastLoaded, 0, None)[0].name, home);
+        let turns: Vec<String> = (0..4)
+            .map(|turn| {
+                order(&peers, Policy::RoundRobin, turn, None)[0]
+                    .name
+                    .clone()
+            })
+            .collect();
+        assert_eq!(
+            turns,
+            ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4"]
+        );
+    }
 }

@@ -8,6 +8,7 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use program::{Stop, say};
 use record::exit;
+use runner::Interrupt;
 use tokio::sync::watch;
 
 use super::args::Args;
@@ -17,7 +18,7 @@ use super::peer::{Failure, Peer, passed_on};
 use super::questions::{self, write_counters};
 use super::relay::error;
 use super::router::Router;
-use crate::listener::{self, METRICS, Reply, Signals, listening, whole};
+use crate::listener::{self, METRICS, Reply, listening, signalled, whole};
 
 /// How long engines' protocol and counters may take before the first request.
 const COUNTERS: Duration = Duration::from_secs(2);
@@ -32,19 +33,18 @@ const LOOK: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// The command line cannot be used, or an engine does not start.
-pub(crate) fn run(args: &Args) -> Result<u8, Stop> {
-    let (args, _servers) = engines::started(args).map_err(Stop::Usage)?;
+pub(crate) fn run(args: &Args, interrupt: &Interrupt) -> Result<u8, Stop> {
+    let (args, _servers) = engines::started(args, interrupt)?;
     let router = Arc::new(Router::of(args).map_err(Stop::Usage)?);
-    let code = listener::run(routed(&router));
+    let code = listener::run(routed(&router, interrupt));
     Ok(match router.journal.is_whole() || code == exit::USAGE {
         true => code,
         false => exit::INTERNAL,
     })
 }
 
-async fn routed(router: &Arc<Router>) -> anyhow::Result<u8> {
+async fn routed(router: &Arc<Router>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let args = &router.args;
-    let mut signals = Signals::caught()?;
     let listener = listening(&args.host, args.port).await?;
     // What can be asked now no request waits for; an engine that does not answer yet is asked by the first.
     let asked = async {
@@ -59,7 +59,7 @@ async fn routed(router: &Arc<Router>) -> anyhow::Result<u8> {
         async move { respond(&router, request).await }
     };
     let code = tokio::select! {
-        code = signals.first() => code,
+        signal = signalled(interrupt) => signal.exit_code(),
         () = listener::accept(&listener, &heard, respond) => exit::INTERNAL,
         () = look_when_idle(router) => exit::INTERNAL,
     };
@@ -75,7 +75,6 @@ async fn routed(router: &Arc<Router>) -> anyhow::Result<u8> {
     tokio::select! {
         () = drained => {}
         () = tokio::time::sleep(args.grace) => say!("{} requests cut off after --grace", left()),
-        _ = signals.first() => say!("{} requests cut off by a second signal", left()),
     }
     write_counters(router, true).await;
     Ok(code)
@@ -95,19 +94,20 @@ async fn look_when_idle(router: &Router) {
 }
 
 async fn respond(router: &Arc<Router>, request: Request<Incoming>) -> Response<Reply> {
-    let method = match request.uri().path() {
+    let path = request.uri().path().to_owned();
+    let method = match &*path {
         "/v1/completions" | "/v1/chat/completions" => Method::POST,
         "/health" | "/metrics" | "/v1/models" | "/version" => Method::GET,
         _ => return error(StatusCode::NOT_FOUND, "path", "the router has no such path"),
     };
-    if request.method() != method {
-        let message = "this path has another method";
-        return error(StatusCode::METHOD_NOT_ALLOWED, "method", message);
-    }
-    match request.uri().path() {
+    match &*path {
+        _ if request.method() != method => {
+            let message = "this path has another method";
+            error(StatusCode::METHOD_NOT_ALLOWED, "method", message)
+        }
         "/health" => health(router),
         "/metrics" => whole(StatusCode::OK, METRICS, router.metrics.text()),
-        path @ ("/v1/models" | "/version") => decode_answer(router, path).await,
+        "/v1/models" | "/version" => decode_answer(router, &path).await,
         _ => flow::generate(router, request).await,
     }
 }

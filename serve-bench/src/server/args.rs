@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use disagg::LinkLaw;
 
 use super::dialect::Dialect;
+use crate::load::within;
 
 /// Serve a simulated box over HTTP as vLLM would, or SGLang: `/v1/completions`, `/v1/chat/completions`, `/v1/models`,
 /// `/health`, `/version`, `/metrics`.
@@ -51,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) profile: Option<PathBuf>,
     /// Run this many times faster than the box would; for tests of programs, not for measurements.
-    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = |text: &str| within(text, 0.001, 10_000.0))]
     pub(super) speed: f64,
 
     /// Whose words are used in streams, replies and /metrics. SGLang's are after its source.
@@ -111,11 +112,4 @@ fn fault(text: &str) -> Result<Fault, String> {
             .map_err(|_| wrong()),
         _ => Err(wrong()),
     }
-}
-
-fn speed(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|speed| (0.001..=10_000.0).contains(speed))
-        .ok_or_else(|| "must be 0.001 to 10000".to_owned())
 }

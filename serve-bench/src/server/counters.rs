@@ -80,7 +80,6 @@ impl Counters {
         text(&self.rows(dialect), prefix, &labels) + &text(&only_here, "tplens:", &labels)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     fn rows(&self, dialect: Dialect) -> Vec<Row<'_>> {
         let generated = counter(&self.generated_tokens);
         let kv_used = Gauge(self.kv_used_ppm.load(Relaxed) as f64 / 1e6);

@@ -4,8 +4,6 @@
 
 use clap::ValueEnum;
 
-use super::reply::{Endpoint, quoted, text};
-
 /// The event that ends a stream.
 pub(super) const DONE: &str = "data: [DONE]\n\n";
 
@@ -20,7 +18,8 @@ const BUILD: &str = concat!(
 );
 
 /// An engine whose way of answering is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Dialect {
     /// vLLM: the finish reason with the last token, the count in a chunk of its own.
     Vllm,
@@ -28,73 +27,12 @@ pub(super) enum Dialect {
     Sglang,
 }
 
-/// What stands around the text of a choice at one endpoint.
-struct Words {
-    /// The choice of a chunk before the first token; empty where there is none.
-    role: &'static str,
-    /// A choice up to its text.
-    before: &'static str,
-    /// From behind the text of a token on, and of the last one.
-    after: [&'static str; 2],
-    /// The choice of a chunk of its own behind the last token; empty where there is none.
-    finish: &'static str,
-    /// What stands around the text of a whole reply.
-    whole: [&'static str; 2],
-}
+/// A row for each choice of an engine at an endpoint: `token` and `last` in a stream, `whole` of a reply that is not streamed, and where
+/// there are such, `role` before the first token and `finish` behind the last one.
+const CHOICES: &str = include_str!("../../data/choices.tsv");
 
-const VLLM_COMPLETIONS: Words = Words {
-    role: "",
-    before: r#""text":""#,
-    after: [
-        r#"","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}]}"#,
-        r#"","logprobs":null,"finish_reason":"length","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]}"#,
-    ],
-    finish: "",
-    whole: [
-        r#""text":""#,
-        r#"","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null,"prompt_logprobs":null,"prompt_token_ids":null}],"service_tier":null"#,
-    ],
-};
-
-const VLLM_CHAT: Words = Words {
-    role: r#""delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"prompt_token_ids":null,"prompt_text":null}"#,
-    before: r#""delta":{"content":""#,
-    after: [
-        r#""},"logprobs":null,"finish_reason":null,"token_ids":null}]}"#,
-        r#""},"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null}]}"#,
-    ],
-    finish: "",
-    whole: [
-        r#""message":{"role":"assistant","content":""#,
-        r#""},"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null}],"service_tier":null"#,
-    ],
-};
-
-const SGLANG_COMPLETIONS: Words = Words {
-    role: "",
-    before: r#""text":""#,
-    after: [
-        r#"","logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}"#,
-        r#"","logprobs":null,"finish_reason":"length","matched_stop":null}],"usage":null}"#,
-    ],
-    finish: "",
-    whole: [
-        r#""text":""#,
-        r#"","logprobs":null,"finish_reason":"length","matched_stop":null}]"#,
-    ],
-};
-
-const SGLANG_CHAT: Words = Words {
-    role: r#""delta":{"role":"assistant","content":"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}"#,
-    before: r#""delta":{"role":null,"content":""#,
-    after: [r#"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}"#;
-        2],
-    finish: r#""delta":{"role":null,"content":null,"reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":"length","matched_stop":null}],"usage":null}"#,
-    whole: [
-        r#""message":{"role":"assistant","content":""#,
-        r#"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":"length","matched_stop":null}]"#,
-    ],
-};
+/// What stands around the text of a choice.
+type Choice = [&'static str; 2];
 
 /// What stands in every part of one reply, and decides how it is worded.
 #[derive(Debug, Clone)]
@@ -112,13 +50,13 @@ pub(super) struct Head {
 }
 
 impl Head {
-    fn words(&self) -> &'static Words {
-        match (self.dialect, self.endpoint) {
-            (Dialect::Vllm, Endpoint::Completions) => &VLLM_COMPLETIONS,
-            (Dialect::Vllm, Endpoint::Chat) => &VLLM_CHAT,
-            (Dialect::Sglang, Endpoint::Completions) => &SGLANG_COMPLETIONS,
-            (Dialect::Sglang, Endpoint::Chat) => &SGLANG_CHAT,
-        }
+    /// What stands around the text of this choice; `None` where there is none.
+    fn choice(&self, part: &str) -> Option<Choice> {
+        let (dialect, endpoint): (&str, &str) = (self.dialect.into(), self.endpoint.into());
+        let begin = format!("{dialect}\t{endpoint}\t{part}\t");
+        let choice = CHOICES.lines().find_map(|row| row.strip_prefix(&begin))?;
+        let (before, behind) = choice.split_once("{text}").unwrap_or((choice, ""));
+        Some([before, behind])
     }
 
     fn build(&self) -> &'static str {
@@ -153,7 +91,7 @@ impl Head {
 
     /// A reply that is not streamed, of so many tokens, with those of its prompt that came from the prefix cache.
     pub(super) fn whole(&self, output: u32, cached: u32) -> String {
-        let [before, behind] = self.words().whole;
+        let [before, behind] = self.choice("whole").unwrap_or_default();
         let (head, text) = (self.fields("chat.completion"), text(0, output));
         let (build, usage) = (self.build(), self.usage(output, cached));
         format!(r#"{head}{CHOICE}{before}{text}{behind}{build},"usage":{usage}}}"#)
@@ -165,7 +103,10 @@ pub(super) struct Chunks {
     head: Head,
     /// A chunk up to its choices.
     begin: String,
-    is_begun: bool,
+    /// The choice before the first token, until that has come.
+    role: Option<Choice>,
+    /// That of a token, and of the last one.
+    tokens: [Choice; 2],
 }
 
 impl Chunks {
@@ -173,33 +114,28 @@ impl Chunks {
     pub(super) fn of(head: Head) -> Self {
         Self {
             begin: format!("data: {}", head.fields("chat.completion.chunk")),
+            role: head.choice("role"),
+            tokens: ["token", "last"].map(|part| head.choice(part).unwrap_or_default()),
             head,
-            is_begun: false,
         }
     }
 
-    fn event(&self, [before, text, after]: [&str; 3]) -> String {
+    fn event(&self, [before, after]: Choice, text: &str) -> String {
         format!("{}{CHOICE}{before}{text}{after}\n\n", self.begin)
     }
 
     /// The events of tokens that come together: those from `first` on, so many, and whether the last one is among them.
     pub(super) fn tokens(&mut self, first: u32, count: u32, last: bool) -> String {
-        let words = self.head.words();
+        let role = self.role.take().map(|role| self.event(role, ""));
         let text = text(first, first + count);
-        let event = self.event([words.before, &text, words.after[usize::from(last)]]);
-        match std::mem::replace(&mut self.is_begun, true) || words.role.is_empty() {
-            true => event,
-            false => self.event([words.role, "", ""]) + &event,
-        }
+        role.unwrap_or_default() + &self.event(self.tokens[usize::from(last)], &text)
     }
 
     /// What follows the last of so many tokens, with the count where it is told.
     pub(super) fn tail(&self, output: u32, cached: u32, counts: bool) -> String {
-        let mut events = String::new();
-        let finish = self.head.words().finish;
-        if !finish.is_empty() {
-            events += &self.event([finish, "", ""]);
-        }
+        let finish = self.head.choice("finish");
+        let finish = finish.map(|finish| self.event(finish, ""));
+        let mut events = finish.unwrap_or_default();
         if counts {
             let (begin, build) = (&self.begin, self.head.build());
             let usage = self.head.usage(output, cached);
@@ -207,4 +143,33 @@ impl Chunks {
         }
         events + DONE
     }
+}
+
+/// The words of replies, all ASCII. Each token is one word.
+const WORDS: [&str; 16] = [
+    "a", "be", "can", "do", "far", "go", "her", "if", "let", "may", "new", "of", "put", "so",
+    "the", "we",
+];
+
+/// Which of the two endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(super) enum Endpoint {
+    /// `/v1/completions`.
+    Completions,
+    /// `/v1/chat/completions`.
+    Chat,
+}
+
+/// The text of the tokens from one number to before another; each but the first has a space in front.
+pub(super) fn text(first: u32, end: u32) -> String {
+    // 7 and 16 have no common factor, so all words come round.
+    let word = |number: u32| WORDS[(number as usize * 7) % WORDS.len()];
+    let spaced = |number| [if number == 0 { "" } else { " " }, word(number)];
+    (first..end).flat_map(spaced).collect()
+}
+
+/// A string as JSON, quotes included.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

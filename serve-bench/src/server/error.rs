@@ -2,7 +2,7 @@
 
 use hyper::{Response, StatusCode};
 
-use super::reply::quoted;
+use super::dialect::quoted;
 use crate::listener::{JSON, Reply, whole};
 
 /// A refusal that becomes the response.

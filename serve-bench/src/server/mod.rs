@@ -10,13 +10,11 @@ mod error;
 mod pacer;
 mod prompt;
 mod remote;
-mod reply;
 mod route;
-mod run;
 mod setup;
 mod stream;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use args::Args;
-pub(crate) use run::run;
+pub(crate) use route::run;

@@ -212,12 +212,13 @@ impl Pace {
             }
         }
         let lasted = Duration::from_secs_f64(step.duration_us * 1e-6 / self.speed);
-        if lag <= lasted {
-            counters.lost.add(Duration::ZERO);
-            return step.ends();
+        let is_in_time = lag <= lasted;
+        let lost = if is_in_time { Duration::ZERO } else { lag };
+        counters.lost.add(lost);
+        match is_in_time {
+            true => step.ends(),
+            false => self.virtual_now(),
         }
-        counters.lost.add(lag);
-        self.virtual_now()
     }
 
     /// Forms the next step; `None` where nothing has arrived.
@@ -240,8 +241,8 @@ impl Pace {
                 }
             }
             let prefix = self.engine.prefix_counts();
-            let queried = prefix.queried_tokens;
-            counters.prefix_queried.store(queried, Relaxed);
+            let queried = &counters.prefix_queried;
+            queried.store(prefix.queried_tokens, Relaxed);
             counters.prefix_hits.store(prefix.hit_tokens, Relaxed);
             let sequences = u64::from(step.load.sequences);
             counters.running.store(sequences, Relaxed);
@@ -249,11 +250,6 @@ impl Pace {
             counters.prompt_tokens.fetch_add(tokens, Relaxed);
         }
         self.count_waiting();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and a million"
-        )]
         let kv_used_ppm = (self.engine.kv_used() * 1e6) as u64;
         counters.kv_used_ppm.store(kv_used_ppm, Relaxed);
         Ok(step)

@@ -9,8 +9,8 @@ use engine::{Limits, Refused, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::dialect::Endpoint;
 use super::error::ApiError;
-use super::reply::Endpoint;
 
 /// Output tokens of a completion that names none, as vLLM.
 const COMPLETION_TOKENS: u32 = 16;
@@ -88,7 +88,6 @@ struct Body {
     messages: Option<Vec<Message>>,
     max_tokens: Option<u32>,
     max_completion_tokens: Option<u32>,
-    min_tokens: Option<u32>,
     n: Option<u32>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -151,11 +150,6 @@ impl Asked {
         };
         let output_tokens = body.max_completion_tokens.or(body.max_tokens);
         let output_tokens = output_tokens.unwrap_or(usual);
-        if body.min_tokens.is_some_and(|least| least > output_tokens) {
-            let message =
-                format!("min_tokens must be less than or equal to max_tokens={output_tokens}");
-            return Err(ApiError::refused(Some("min_tokens"), message));
-        }
         let request = Request {
             id: 0,
             prompt_tokens,

@@ -7,15 +7,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use disagg::{Body, KvShape, LinkLaw, by_name};
+use disagg::{Body, KvShape, by_name};
 use hyper::header::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::args::Role;
+use super::args::{Args, Role};
 use super::counters::Counters;
 use super::error::ApiError;
+use super::setup::Setup;
 use crate::route::{Peer, question};
 
 /// Where a decode engine asks for what a prefill engine holds; stands for the connectors' own protocols.
@@ -30,19 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What begins the names of Mooncake's transfers.
 const TRANSFER: &str = "xfer-";
 
-/// What decides an engine's part in serving with others.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    pub(super) role: Role,
-    pub(super) law: LinkLaw,
-    pub(super) shape: KvShape,
-    pub(super) tp: u32,
-    pub(super) speed: f64,
-}
-
 /// An engine's part in serving with others.
 pub(super) struct Remote {
-    settings: Settings,
+    args: Args,
+    shape: KvShape,
     /// Such as `127.0.0.1:8100`.
     address: String,
     /// Tokens that are held, and until when.
@@ -97,14 +89,15 @@ impl<F: FnMut()> Drop for GivenUp<F> {
 
 impl Remote {
     /// A part, at an address.
-    pub(super) fn new(settings: Settings, address: String, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(setup: &Setup, address: &str, counters: &Arc<Counters>) -> Self {
         Self {
-            settings,
-            address,
+            args: setup.args.clone(),
+            shape: setup.shape,
+            address: address.to_owned(),
             held: Mutex::default(),
             changed: Notify::new(),
             link: tokio::sync::Mutex::default(),
-            counters,
+            counters: Arc::clone(counters),
         }
     }
 
@@ -115,7 +108,7 @@ impl Remote {
         let params = wanted.kv_transfer_params.unwrap_or_default();
         let id = request_id.map(str::to_owned);
         let url = |(host, port): (String, u16)| format!("http://{host}:{port}");
-        match self.settings.role {
+        match self.args.role? {
             Role::Prefill => {
                 let waits = room.is_some();
                 let own = || params.transfer_id.or(id).unwrap_or_default();
@@ -153,7 +146,7 @@ impl Remote {
         self.all().insert(key.to_owned(), (tokens, until));
         self.changed.notify_waiters();
         let (host, port) = self.address.rsplit_once(':').unwrap_or_default();
-        let blocks: Vec<u64> = (0..self.settings.shape.blocks(tokens)).collect();
+        let blocks: Vec<u64> = (0..self.shape.blocks(tokens)).collect();
         json!({
             "do_remote_prefill": true,
             "do_remote_decode": false,
@@ -162,7 +155,7 @@ impl Remote {
             "remote_request_id": key,
             "remote_host": host,
             "remote_port": port.parse().unwrap_or(0_u16),
-            "tp_size": self.settings.tp,
+            "tp_size": self.args.tensor_parallel_size,
             "remote_num_tokens": tokens,
             "transfer_mode": "pull",
         })
@@ -220,11 +213,12 @@ impl Remote {
             self.counters.kv_failed.fetch_add(1, Relaxed);
             return Err(no_kv());
         };
-        let Settings { law, shape, tp, .. } = self.settings;
-        let bytes = shape.sent_bytes(tokens, tp);
-        #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
-        let pieces = shape.descriptors(tokens, true) as f64;
-        let time = Duration::from_secs_f64(law.seconds(bytes, pieces) / self.settings.speed);
+        let bytes = self
+            .shape
+            .sent_bytes(tokens, self.args.tensor_parallel_size);
+        let pieces = self.shape.descriptors(tokens, true) as f64;
+        let seconds = self.args.kv_link.seconds(bytes, pieces) / self.args.speed;
+        let time = Duration::from_secs_f64(seconds);
         // A timer takes a millisecond at least.
         if time > Duration::ZERO {
             let _link = self.link.lock().await;
@@ -232,11 +226,6 @@ impl Remote {
         }
         // The link's own time: by how much this machine is late is not the link's.
         self.counters.kv_sent.add(time);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "bytes"
-        )]
         self.counters.kv_bytes.fetch_add(bytes as u64, Relaxed);
         Ok(())
     }
@@ -266,7 +255,7 @@ fn no_kv() -> ApiError {
 
 /// Asks a prefill engine for what it holds under a name, which it holds no longer then.
 async fn ask(address: &str, key: &str) -> Option<u32> {
-    let peer = Peer::parse(address, |_| Err("no TLS between engines".to_owned())).ok()?;
+    let peer = Peer::parse("", address, |_| Err("no TLS between engines".to_owned())).ok()?;
     let peer = Arc::new(peer);
     let mut headers = HeaderMap::new();
     headers.insert(KEY, HeaderValue::try_from(key).ok()?);

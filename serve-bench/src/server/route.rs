@@ -1,4 +1,4 @@
-//! From a request to its response.
+//! The server from its first line to the signal that ends it, and from a request to its response.
 
 use std::io;
 use std::sync::Arc;
@@ -11,19 +11,23 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use program::provenance::is_clock_set;
+use program::say;
+use record::exit;
+use runner::Interrupt;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
-use super::args::Fault;
+use super::args::{Args, Fault};
 use super::counters::Counters;
-use super::dialect::{Chunks, Dialect, Head};
+use super::dialect::{Chunks, Dialect, Endpoint, Head};
 use super::error::ApiError;
 use super::pacer::{Arrived, Pacer, Tokens};
 use super::prompt::Asked;
 use super::remote::{FETCH, Part, Remote};
-use super::reply::Endpoint;
 use super::setup::Setup;
 use super::stream::{Progress, Stream, engine_gone};
-use crate::listener::{JSON, METRICS, Reply, whole};
+use crate::listener::{self, JSON, METRICS, Reply, accept, listening, signalled, whole};
 
 /// The header that says which box is simulated.
 const SOFT_BOX: &str = "x-tplens-soft-box";
@@ -37,6 +41,35 @@ const NOT_FOUND: &str = r#"{"detail":"Not Found"}"#;
 
 /// The largest request body, bytes: some millions of token ids.
 const LARGEST_BODY: usize = 32 << 20;
+
+/// Serves until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 2 for bad input.
+pub(crate) fn run(args: &Args, interrupt: &Interrupt) -> u8 {
+    // A date that it cannot write is a panic to hyper.
+    if !is_clock_set() {
+        say!("error: this machine's clock is before 1970 or after 9999; set it");
+        return exit::USAGE;
+    }
+    listener::run(serve(args, interrupt))
+}
+
+async fn serve(args: &Args, interrupt: &Interrupt) -> anyhow::Result<u8> {
+    let (setup, engine) = Setup::of(args)?;
+    say!(
+        "simulated box {}: durations are computed and replies mean nothing; prompt tokens are words",
+        setup.soft_box
+    );
+    let listener = listening(&args.host, args.port).await?;
+    let shared = Shared::start(setup, engine, &listener.local_addr()?.to_string())?;
+    let (_open, ending) = watch::channel(false);
+    let counters = Arc::clone(&shared.counters);
+    let respond = move |request| Arc::clone(&shared).respond(request);
+    let code = tokio::select! {
+        signal = signalled(interrupt) => signal.exit_code(),
+        () = accept(&listener, &ending, respond) => exit::INTERNAL,
+    };
+    say!("{}", counters.line());
+    Ok(code)
+}
 
 /// What all connections share.
 pub(super) struct Shared {
@@ -61,22 +94,20 @@ impl Shared {
         let name = setup.soft_box.chars();
         let visible = name.map(|c| if c.is_ascii_graphic() { c } else { '_' });
         let visible: String = visible.collect();
-        let remote = |settings| Remote::new(settings, address.to_owned(), Arc::clone(&counters));
+        let remote = setup
+            .args
+            .role
+            .map(|_| Remote::new(&setup, address, &counters));
         Ok(Arc::new(Self {
-            remote: setup.remote.map(remote).map(Arc::new),
+            remote: remote.map(Arc::new),
             limits: *engine.limits(),
-            pacer: Pacer::start(engine, setup.speed, Arc::clone(&counters))?,
+            pacer: Pacer::start(engine, setup.args.speed, Arc::clone(&counters))?,
             counters,
             soft_box_header: HeaderValue::from_str(&visible).map_err(io::Error::other)?,
             started: unix_seconds(),
             replies: AtomicU64::new(0),
             setup,
         }))
-    }
-
-    /// The counters.
-    pub(super) fn counters(&self) -> &Counters {
-        &self.counters
     }
 
     /// Answers requests.
@@ -114,14 +145,14 @@ impl Shared {
                 json(json!({"tokens": tokens}))
             }
             ("/query", Some(remote)) => json(remote.bootstrap()),
-            ("/server_info", _) if setup.dialect == Dialect::Sglang => {
-                let mode = setup.remote.map(|settings| <&str>::from(settings.role));
+            ("/server_info", _) if setup.args.dialect == Dialect::Sglang => {
+                let mode = setup.args.role.map(<&str>::from);
                 json(json!({"disaggregation_mode": mode}))
             }
             ("/version", _) => json(json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "tplens_soft_box": setup.soft_box,
-                "tplens_speed": setup.speed,
+                "tplens_speed": setup.args.speed,
             })),
             ("/v1/models", _) => json(json!({
                 "object": "list",
@@ -137,7 +168,7 @@ impl Shared {
                 let held = remote.map_or(0, |remote| remote.held());
                 self.counters.kv_held.store(held, Relaxed);
                 let (model, soft_box) = (&setup.model, &setup.soft_box);
-                let text = self.counters.metrics(setup.dialect, model, soft_box);
+                let text = self.counters.metrics(setup.args.dialect, model, soft_box);
                 Ok(whole(StatusCode::OK, METRICS, text))
             }
             _ => error(StatusCode::NOT_FOUND, NOT_FOUND),
@@ -149,7 +180,7 @@ impl Shared {
         endpoint: Endpoint,
         request: Request<Incoming>,
     ) -> Result<Response<Reply>, ApiError> {
-        match self.setup.fault {
+        match self.setup.args.fault {
             Some(Fault::Status(code)) => return Err(ApiError::planted(code)),
             Some(Fault::Slow(ms)) => tokio::time::sleep(Duration::from_millis(ms.into())).await,
             Some(Fault::Stall(_) | Fault::Cut(_)) | None => {}
@@ -162,7 +193,10 @@ impl Shared {
             .map_err(|error| ApiError::invalid(format!("the body cannot be read: {error}")))?;
         let body: Bytes = body.to_bytes();
         let setup = &self.setup;
-        let block = setup.prefix_caching.then_some(self.limits.block_tokens);
+        let block = setup
+            .args
+            .enable_prefix_caching
+            .then_some(self.limits.block_tokens);
         let mut asked = Asked::read(&body, endpoint, &setup.model, &self.limits, block)?;
         let remote = self.remote.as_ref();
         let part = remote.and_then(|remote| Some((remote, remote.part(&body, id.as_deref())?)));
@@ -178,13 +212,13 @@ impl Shared {
         };
         let prompt_tokens = asked.request.prompt_tokens;
         let head = Head {
-            dialect: setup.dialect,
+            dialect: setup.args.dialect,
             endpoint,
             id: format!("{prefix}-{number:016x}"),
             created: unix_seconds(),
             model: setup.model.clone(),
             prompt_tokens,
-            tells_cached: setup.prefix_caching,
+            tells_cached: setup.args.enable_prefix_caching,
         };
         let tokens = self.pacer.submit(Arrived {
             request: asked.request,
@@ -212,8 +246,8 @@ impl Shared {
                     tokens,
                     chunks: Chunks::of(head),
                     counts: asked.usage,
-                    tokens_per_chunk: setup.tokens_per_chunk,
-                    fault: setup.fault,
+                    tokens_per_chunk: setup.args.tokens_per_chunk,
+                    fault: setup.args.fault,
                     progress: Progress::default(),
                 };
                 let mut response = Response::new(stream.boxed_unsync());

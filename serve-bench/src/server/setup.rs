@@ -6,30 +6,20 @@ use disagg::KvShape;
 use engine::{Curve, Engine, Limits, Profile, StepTime, surroundings};
 use tp_plan::ModelFacts;
 
-use super::args::{Args, Fault};
-use super::dialect::Dialect;
-use super::remote::Settings;
+use super::args::Args;
 use crate::explain::EngineFlags;
 
 /// What the answers of an engine say of it.
 #[derive(Debug)]
 pub(super) struct Setup {
+    /// As the engine was started.
+    pub(super) args: Args,
     /// Name that requests carry.
     pub(super) model: String,
     /// Name of the box.
     pub(super) soft_box: String,
-    /// Virtual seconds a second.
-    pub(super) speed: f64,
-    /// Whose words it answers in.
-    pub(super) dialect: Dialect,
-    /// Tokens in an event after the first one.
-    pub(super) tokens_per_chunk: u32,
-    /// Whether the engine has a prefix cache, and tells how much of a prompt it had.
-    pub(super) prefix_caching: bool,
-    /// What goes wrong with each request.
-    pub(super) fault: Option<Fault>,
-    /// Its part in serving with others.
-    pub(super) remote: Option<Settings>,
+    /// Its keys and values.
+    pub(super) shape: KvShape,
 }
 
 impl Setup {
@@ -58,20 +48,10 @@ impl Setup {
         let limits = Limits::of_box(&described, &model, ranks, args.max_model_len)?;
         let named = args.served_model_name.clone();
         let setup = Self {
+            args: args.clone(),
             model: named.unwrap_or_else(|| model.name.clone()),
             soft_box: described.name.clone(),
-            speed: args.speed,
-            dialect: args.dialect,
-            tokens_per_chunk: args.tokens_per_chunk,
-            fault: args.fault,
-            prefix_caching: args.enable_prefix_caching,
-            remote: args.role.map(|role| Settings {
-                role,
-                law: args.kv_link,
-                shape: KvShape::of(&model, limits.block_tokens),
-                tp: ranks,
-                speed: args.speed,
-            }),
+            shape: KvShape::of(&model, limits.block_tokens),
         };
         let step_time = StepTime::new(model, facts, profile, Curve::of_box(&described, ranks))?;
         let mut engine = Engine::new(step_time, limits)?;

@@ -259,7 +259,6 @@ fn what_cannot_be_split_or_read_is_refused_without_asking_an_engine() {
         "tplens_route_requests_total{outcome=\"cannot-split\"} 1.0",
         "tplens_route_requests_total{outcome=\"no-hand-over\"} 1.0",
         "tplens_route_in_flight 0.0",
-        "tplens_route_held_bytes 0.0",
     ] {
         assert!(metrics.contains(line), "{line}: {metrics}");
     }

@@ -5,7 +5,7 @@ use ::explain::{
     Outcome, PeerState, StepFrom, WhatIf,
 };
 use record::unit::ByteCount;
-use view::{Block, Document, Section, Tone};
+use view::{Block, Document, Next, Section, Tone};
 
 use super::advice;
 use super::bars::{
@@ -13,6 +13,10 @@ use super::bars::{
 };
 use super::finding::{grouped, refused};
 use super::slope;
+
+/// What to do where nobody said what the machine is.
+const UNNAMED: &str =
+    "Name the machine: --box NAME (tplens help box) or --gpu NAME; its link's times then count.";
 
 /// The document of an explanation.
 pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
@@ -35,7 +39,10 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             document.answer.extend(what_if.iter().map(asked));
             let (findings, notes) = grouped(&attribution.caveats);
             document.findings = findings;
-            document.next = advice::next(advice, next, !attribution.is_measured());
+            let is_unknown = of.known.origins.is_empty() && of.tp > 1;
+            let named = (is_unknown && !attribution.is_measured()).then(|| Next::plain(UNNAMED));
+            let steps = advice::next(advice, next, !attribution.is_measured());
+            document.next = named.into_iter().chain(steps).collect();
             let of_one = (attribution.from, attribution.step_of_one);
             let of_several = (attribution.tp, attribution.step_of_several);
             let heading = match attribution.step_from {

@@ -4,8 +4,7 @@ use ::explain::{Finding, Refusal};
 use serde_json::Value;
 use view::{Block, Document, Item, Next, Section, Tone, codes};
 
-use super::bars::detail;
-use super::told::{beside, fields};
+use super::bars::{beside, detail, fields};
 
 /// Steps with prompts beyond this part make the times.
 const MOSTLY: f64 = 0.5;

@@ -6,7 +6,6 @@ mod explanation;
 mod finding;
 mod prediction;
 mod slope;
-mod told;
 
 pub(crate) use bars::range;
 pub(crate) use explanation::explanation;

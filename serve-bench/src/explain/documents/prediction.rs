@@ -3,9 +3,8 @@
 use ::explain::{Predicted, Prediction};
 use view::{Block, Document, Section};
 
-use super::bars::{ABSENT, detail, frame, inputs, parts, priors, range, table, times};
+use super::bars::{ABSENT, detail, frame, inputs, parts, priors, range, table, times, told};
 use super::finding::grouped;
-use super::told::told;
 
 /// The document of a prediction.
 pub(crate) fn prediction(of: &Prediction) -> Document {

@@ -4,8 +4,7 @@ use ::explain::{ArmSummary, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
 
-use super::bars::{ABSENT, frame, range, table};
-use super::told::told;
+use super::bars::{ABSENT, frame, range, table, told};
 
 /// The document of a slope test alone.
 pub(crate) fn slope(of: &Slope) -> Document {

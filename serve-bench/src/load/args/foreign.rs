@@ -12,45 +12,45 @@ fn flags(here: &str) -> impl Iterator<Item = &'static str> {
     rows.filter_map(move |(flag, is)| (is == here).then_some(flag))
 }
 
-/// The flags of the other client that were given.
+/// The flags of the other client that were given, each with what it is here.
 #[derive(Debug, Clone, Default)]
-pub(in crate::load) struct Foreign {
-    accepted: Vec<&'static str>,
-    refused: Vec<&'static str>,
-}
+pub(in crate::load) struct Foreign(Vec<(&'static str, &'static str)>);
 
 impl Foreign {
+    /// Those that are this here; empty for none.
+    fn named(&self, here: &str) -> String {
+        let flags = self.0.iter().filter(|(_, is)| *is == here);
+        let flags: Vec<String> = flags.map(|(flag, _)| format!("--{flag}")).collect();
+        flags.join(", ")
+    }
+
     /// Those that change nothing, in a line; `None` where there are none.
     pub(in crate::load) fn unused(&self) -> Option<String> {
-        let flags = named(&self.accepted);
-        (!self.accepted.is_empty()).then(|| format!("without effect here: {flags}"))
+        let flags = self.named("one line");
+        (!flags.is_empty()).then(|| format!("without effect here: {flags}"))
     }
 
     /// # Errors
     /// In words: a flag that changes a number.
     pub(super) fn check(&self) -> Result<(), String> {
-        match &self.refused[..] {
-            [] => Ok(()),
-            refused => Err(format!(
-                "{} would change what is measured and is not known here; leave it out",
-                named(refused)
+        match self.named("refused") {
+            none if none.is_empty() => Ok(()),
+            flags => Err(format!(
+                "{flags} would change what is measured and is not known here; leave it out"
             )),
         }
     }
 }
 
-fn named(flags: &[&str]) -> String {
-    let flags: Vec<String> = flags.iter().map(|flag| format!("--{flag}")).collect();
-    flags.join(", ")
-}
-
 impl FromArgMatches for Foreign {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = |here| flags(here).filter(|flag| matches.contains_id(flag));
-        Ok(Self {
-            accepted: given("one line").collect(),
-            refused: given("refused").collect(),
-        })
+        let all = ["one line", "refused"].map(|is| flags(is).map(move |flag| (flag, is)));
+        let given = all.into_iter().flatten();
+        Ok(Self(
+            given
+                .filter(|(flag, _)| matches.contains_id(flag))
+                .collect(),
+        ))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -90,15 +90,13 @@ mod tests {
     fn what_changes_no_number_is_named_and_the_rest_refused_by_name() {
         let of = |flags: &[&str]| {
             let line = Line::parse_from([&["run"], flags].concat());
-            (line.foreign.accepted.clone(), line.foreign.check().is_ok())
+            (line.foreign.named("one line"), line.foreign.check().is_ok())
         };
         let flags = ["--trust-remote-code", "--tokenizer-mode", "slow"];
-        assert_eq!(
-            of(&flags),
-            (vec!["trust-remote-code", "tokenizer-mode"], true)
-        );
-        assert_eq!(of(&["--logprobs", "5"]), (vec![], false));
-        assert_eq!(of(&[]), (vec![], true));
+        let named = "--trust-remote-code, --tokenizer-mode".to_owned();
+        assert_eq!(of(&flags), (named, true));
+        assert_eq!(of(&["--logprobs", "5"]), (String::new(), false));
+        assert_eq!(of(&[]), (String::new(), true));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use serde_json::{Map, Number, Value};
 
 pub(super) use self::data::{DataArgs, DatasetName};
 pub(super) use self::refused::refused;
+pub(crate) use self::refused::within;
 pub(super) use self::results::{Format, Results};
 pub(super) use self::traffic::Traffic;
 

@@ -1,7 +1,7 @@
 //! What flags refuse: numbers, and flags that do not go together.
 
 /// A number from one to another.
-pub(super) fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
+pub(crate) fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let number = text.parse().ok().filter(|one| (least..=most).contains(one));
     number.ok_or_else(|| format!("`{text}` is not a number from {least} to {most}"))
 }

@@ -16,7 +16,7 @@ const REQUESTS: u32 = 1000;
 pub(in crate::load) struct Traffic {
     /// Measured requests [default: 1000; with --duration as many as fit].
     #[arg(long, alias = "requests", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    num_prompts: Option<u32>,
+    pub(in crate::load) num_prompts: Option<u32>,
 
     /// Send no request after this time; those in flight are waited for.
     #[arg(long, help_heading = "Stop", value_name = "SECONDS", value_parser = program::command_line::seconds)]
@@ -86,11 +86,6 @@ impl Traffic {
     /// Whether a rate or a ramp says when requests are sent.
     pub(in crate::load) fn is_paced(&self) -> bool {
         self.request_rate.is_finite() || self.ramp_up_strategy.is_some()
-    }
-
-    /// Measured requests where the command line says how many.
-    pub(in crate::load) fn num_prompts(&self) -> Option<u32> {
-        self.num_prompts
     }
 
     /// Requests before the measured part.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Item, Prompt};
+use super::Item;
 use crate::load::args::{DataArgs, Endpoint};
 
 /// Bytes of a file that are read: ShareGPT's largest has 0.7 GB.
@@ -57,7 +57,7 @@ pub(super) fn talks(args: &DataArgs, path: &Path) -> Result<Vec<Vec<Item>>, Stri
         let turn = |pair: &[Turn]| {
             messages.push(json!({"role": "user", "content": pair[0].value}));
             let item = Item {
-                prompt: Prompt::Messages(Value::Array(messages.clone())),
+                prompt: Value::Array(messages.clone()),
                 output_tokens: fixed.unwrap_or_else(|| words(&pair[1].value).max(1)),
                 follows: messages.len() > 1,
             };
@@ -72,7 +72,7 @@ pub(super) fn talks(args: &DataArgs, path: &Path) -> Result<Vec<Vec<Item>>, Stri
 }
 
 fn conversations(path: &Path) -> Result<Vec<Conversation>, String> {
-    serde_json::from_slice(&read(path)?).map_err(|error| {
+    serde_json::from_slice(&read(path, MOST_BYTES)?).map_err(|error| {
         format!(
             "{} line {}: not a conversation of ShareGPT: {error}; the file is one JSON array of objects with `conversations`",
             path.display(),
@@ -95,7 +95,7 @@ pub(super) fn sharegpt(args: &DataArgs, path: &Path) -> Result<Vec<Item>, String
             && asked <= LONGEST_PROMPT
             && asked + output_tokens <= LONGEST.max(fixed.unwrap_or(0) + LONGEST_PROMPT);
         fits.then_some(Item {
-            prompt: Prompt::Text(prompt),
+            prompt: prompt.into(),
             output_tokens,
             follows: false,
         })
@@ -108,13 +108,11 @@ pub(super) fn own(args: &DataArgs, path: &Path, endpoint: Endpoint) -> Result<Ve
     let fixed = args.custom_output_len.or(args.output_len);
     let item = |own: Own| {
         let prompt = match (own.prompt.or(own.question), own.messages) {
-            (Some(text), None) if !text.is_empty() => Prompt::Text(text),
+            (Some(text), None) if !text.is_empty() => text.into(),
             (None, Some(Value::Array(list))) if endpoint != Endpoint::Chat && !list.is_empty() => {
                 return Err("has `messages`, which go with --endpoint chat");
             }
-            (None, Some(list @ Value::Array(_))) if list != Value::Array(Vec::new()) => {
-                Prompt::Messages(list)
-            }
+            (None, Some(list @ Value::Array(_))) if list != json!([]) => list,
             _ => return Err("needs a `prompt`, or a list of `messages`, and not both"),
         };
         let output_tokens = fixed.or(own.output_tokens).unwrap_or(OWN_OUTPUT);
@@ -127,7 +125,7 @@ pub(super) fn own(args: &DataArgs, path: &Path, endpoint: Endpoint) -> Result<Ve
             follows: false,
         })
     };
-    let text = read(path)?;
+    let text = read(path, MOST_BYTES)?;
     let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     let items = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
     let items = items.map(|(number, line)| {
@@ -144,8 +142,9 @@ fn words(text: &str) -> u32 {
     u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    bounded::read(path, MOST_BYTES)
+/// The bytes of the file that was named.
+pub(super) fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    bounded::read(path, most)
         .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))
 }
 

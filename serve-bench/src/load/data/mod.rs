@@ -16,23 +16,12 @@ use super::args::{DataArgs, DatasetName, Endpoint};
 /// A request to be.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
-    /// What it says.
-    pub(super) prompt: Prompt,
+    /// What it says: a text, a list of token ids, which only the completions endpoint takes, or one of a chat's messages.
+    pub(super) prompt: Value,
     /// Output tokens to ask for.
     pub(super) output_tokens: u32,
     /// Whether it goes on with the conversation of the one before.
     pub(super) follows: bool,
-}
-
-/// What a request says.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Prompt {
-    /// Text.
-    Text(String),
-    /// Token ids; only the completions endpoint takes them.
-    Ids(Vec<u32>),
-    /// Messages of a chat as they are.
-    Messages(Value),
 }
 
 /// Where the requests of a run come from.
@@ -114,7 +103,7 @@ impl Data {
             Source::Kept(items) => return items[(number % items.len() as u64) as usize].clone(),
             Source::Trace(entries) => {
                 let entry = &entries[(number % entries.len() as u64) as usize];
-                (entry.parts(), entry.output)
+                (entry.parts.clone(), entry.output)
             }
         };
         self.drawn(number, &parts, output_tokens)
@@ -128,10 +117,10 @@ impl Data {
         let parts = parts.iter().filter(|(_, tokens)| *tokens > 0);
         let prompt = if self.args.has_ids() {
             let ids = |(of, tokens): &Part| words::ids(&mut random(*of), *tokens, self.args.vocab);
-            Prompt::Ids(parts.flat_map(ids).collect())
+            Value::from(parts.flat_map(ids).collect::<Vec<u32>>())
         } else {
             let words = |(of, tokens): &Part| words::words(&mut random(*of), *tokens);
-            Prompt::Text(parts.map(words).collect::<Vec<String>>().join(" "))
+            Value::from(parts.map(words).collect::<Vec<String>>().join(" "))
         };
         Item {
             prompt,
@@ -153,9 +142,8 @@ impl Data {
         let like = self.item(number);
         let words = match (&self.source, &like.prompt) {
             (Source::Random, _) => return like,
-            (_, Prompt::Text(text)) => text.split_whitespace().count(),
-            (_, Prompt::Ids(ids)) => ids.len(),
-            (_, Prompt::Messages(list)) => list.to_string().split_whitespace().count(),
+            (_, Value::String(text)) => text.split_whitespace().count(),
+            (_, messages) => messages.to_string().split_whitespace().count(),
         };
         let words = u32::try_from(words.max(1)).unwrap_or(u32::MAX);
         self.drawn(number, &[(None, words)], like.output_tokens)

@@ -46,7 +46,7 @@ fn texts(data: &Data) -> Vec<(String, u32)> {
     let mut all: Vec<(String, u32)> = (0..data.entries().unwrap() as u64)
         .map(|number| match data.item(number) {
             Item {
-                prompt: Prompt::Text(text),
+                prompt: Value::String(text),
                 output_tokens,
                 ..
             } => (text, output_tokens),
@@ -65,7 +65,7 @@ fn a_shared_prefix_stands_before_prompts_that_differ() {
     )
     .unwrap();
     let words = |number| match data.item(number).prompt {
-        Prompt::Text(text) => text.split(' ').map(str::to_owned).collect::<Vec<_>>(),
+        Value::String(text) => text.split(' ').map(str::to_owned).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
     let (one, other) = (words(0), words(1));
@@ -126,10 +126,10 @@ fn questions_and_own_prompts_are_lines() {
     let read = file.read("custom", &[], Endpoint::Chat).unwrap();
     assert_eq!(
         read.item(0).prompt,
-        Prompt::Messages(json!([{"role": "user", "content": "a"}]))
+        json!([{"role": "user", "content": "a"}])
     );
     // The warm-up says something else.
-    assert!(matches!(read.warmup(0).prompt, Prompt::Text(_)));
+    assert!(read.warmup(0).prompt.is_string());
     let refused = file.read("custom", &[], Endpoint::Completions).unwrap_err();
     assert!(refused.ends_with("line 1: has `messages`, which go with --endpoint chat"));
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Deserialize;
 
 use super::Part;
+use super::files::read;
 
 /// Tokens of a block that has a hash (Mooncake, FAST '25, "trace format").
 const BLOCK: u32 = 512;
@@ -21,10 +22,9 @@ const MOST: u32 = 4_000_000;
 pub(super) struct Entry {
     /// After the first one.
     pub(super) at: Duration,
-    pub(super) input: u32,
+    /// Tokens of each block of the prompt, with what says what it holds; `None` for what it shares with nobody.
+    pub(super) parts: Vec<Part>,
     pub(super) output: u32,
-    /// Blocks that begin the prompt, by what they hold.
-    pub(super) blocks: Vec<u64>,
 }
 
 /// A line of Mooncake's; time in ms.
@@ -42,8 +42,7 @@ struct Line {
 /// # Errors
 /// In words: it cannot be read, or a line is of neither form.
 pub(super) fn trace(path: &Path, speed: f64) -> Result<Vec<Entry>, String> {
-    let text = bounded::text(path, bounded::TEXT)
-        .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))?;
+    let text = bounded::decoded(read(path, bounded::TEXT)?).map_err(|error| error.to_string())?;
     parse(&text, speed).map_err(|error| format!("{} {error}", path.display()))
 }
 
@@ -77,9 +76,8 @@ fn parse(text: &str, speed: f64) -> Result<Vec<Entry>, String> {
         let at = Duration::try_from_secs_f64((line.timestamp - first) / 1e3 / speed);
         Ok(Entry {
             at: at.map_err(|error| error.to_string())?,
-            input: line.input_length,
+            parts: parts(&line),
             output: line.output_length,
-            blocks: line.hash_ids,
         })
     };
     lines.into_iter().map(entry).collect()
@@ -99,16 +97,14 @@ fn azure(line: &str) -> Option<Line> {
     })
 }
 
-impl Entry {
-    /// Tokens of each block of the prompt, with what says what it holds; `None` for what it shares with nobody.
-    pub(super) fn parts(&self) -> Vec<Part> {
-        // A block that is not full has the prompt's end.
-        let full = self.blocks.iter().take((self.input / BLOCK) as usize);
-        let mut parts: Vec<Part> = full.map(|block| (Some(*block), BLOCK)).collect();
-        let shared: u32 = parts.iter().map(|(_, tokens)| tokens).sum();
-        parts.push((None, self.input - shared));
-        parts
-    }
+fn parts(line: &Line) -> Vec<Part> {
+    // A block that is not full has the prompt's end.
+    let full = line.input_length / BLOCK;
+    let blocks = line.hash_ids.iter().take(full as usize);
+    let mut parts: Vec<Part> = blocks.map(|block| (Some(*block), BLOCK)).collect();
+    let shared: u32 = parts.iter().map(|(_, tokens)| tokens).sum();
+    parts.push((None, line.input_length - shared));
+    parts
 }
 
 #[cfg(test)]
@@ -123,11 +119,11 @@ mod tests {
         assert_eq!(entries[1].at, Duration::from_millis(3053));
         // 1200 = 2 x 512 + 176.
         assert_eq!(
-            entries[0].parts(),
+            entries[0].parts,
             [(Some(46), 512), (Some(47), 512), (None, 176)]
         );
         assert_eq!(
-            entries[1].parts(),
+            entries[1].parts,
             [(Some(46), 512), (Some(47), 512), (None, 0)]
         );
         // Twice as fast.
@@ -142,7 +138,10 @@ mod tests {
                     2023-11-17 00:00:01.0000000,396,109\n";
         let entries = parse(text, 1.0).unwrap();
         assert_eq!(entries[1].at, Duration::from_millis(1500));
-        assert_eq!((entries[1].input, entries[1].output), (396, 109));
+        assert_eq!(
+            (&entries[1].parts[..], entries[1].output),
+            (&[(None, 396)][..], 109)
+        );
         for wrong in ["", "a,b,c", "{\"timestamp\": 1}", "2023-11-16 1:2:3,0,5"] {
             assert!(parse(wrong, 1.0).is_err(), "{wrong}");
         }

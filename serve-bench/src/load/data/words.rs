@@ -11,14 +11,7 @@ use stats::SplitMix;
 const FIRST_ID: u32 = 256;
 
 /// Common short words.
-const WORDS: &str = "able air also area army away back ball bank base bear beat bed best bill bird blue boat body book both box boy \
-call came camp car card care case cat city club cold come cook cool copy cost cut dark data day dead deal deep desk done door down \
-draw drop dry each ear east easy edge else end even ever eye face fact fall farm fast fear feel feet few field file fill film find \
-fine fire firm fish five floor flow food foot form four free full game gave gift girl give glass goal gold good gray great green \
-ground group grow half hall hand hard head hear heart heat held help here high hill hold home hope hot hour house huge idea inch \
-iron item join jump just keep kept key kind king knee knew know lake land last late lead leaf left less life light like line list \
-live long look lost love low luck made mail main make man map mark may meal mean meet mile milk mind mine miss moon more most \
-move much name near neck need new next nice night nine north note once open over page paper park part pass past path peak pick";
+const WORDS: &str = include_str!("../../../data/words.txt");
 
 static LIST: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
 

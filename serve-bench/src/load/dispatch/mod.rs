@@ -3,7 +3,6 @@
 //! It runs on a thread and a runtime of its own and does nothing but write and read sockets and note instants. Replies go to
 //! another thread: journal and progress cost it nothing.
 
-mod closed;
 mod open;
 mod schedule;
 mod timer;
@@ -21,11 +20,11 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
 pub(super) use self::schedule::schedule;
-use super::own::{CpuTime, Own};
+use super::own::{Own, cpu_time};
 use super::reply::Reply;
-use super::request::Bodies;
+use super::request::{Bodies, Request, of};
 use super::slot::{Destination, Slot};
-use crate::open_files::raise_open_files;
+use crate::listener::raise_open_files;
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -74,48 +73,28 @@ pub(super) struct Work {
 
 /// When requests are sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Pace {
-    /// As many in flight as there are places, each that ends followed by the next.
-    Closed {
-        /// Places.
-        places: u32,
-        /// Requests at most.
-        requests: u32,
-        /// No request is sent later than this.
-        duration: Option<Duration>,
-    },
-    /// Each at its instant after the start.
-    Open {
-        /// The instants, ascending.
-        instants: Vec<Duration>,
-        /// Requests in flight at most; others wait.
-        limit: Option<u32>,
-        /// Whether the instants are those of a rate; all may also be the first.
-        is_paced: bool,
-    },
+pub(super) struct Pace {
+    /// Each at its instant after the start, ascending; `None` for a closed loop, in which each that ends is followed by the next.
+    pub(super) instants: Option<Vec<Duration>>,
+    /// Requests at most.
+    pub(super) requests: u32,
+    /// Requests in flight at most; of those with instants others wait.
+    pub(super) limit: Option<u32>,
+    /// No request of a closed loop is sent later than this.
+    pub(super) duration: Option<Duration>,
+    /// Whether the instants are those of a rate; all may also be the first.
+    pub(super) is_paced: bool,
 }
 
 impl Pace {
     /// Connections that are made before the start.
     fn places(&self) -> u32 {
-        match self {
-            Self::Closed {
-                places, requests, ..
-            } => (*places).min(*requests),
-            Self::Open {
-                instants,
-                limit,
-                is_paced,
-            } => {
-                let requests = u32::try_from(instants.len()).unwrap_or(u32::MAX);
-                let most = if *is_paced {
-                    PREPARED_FOR_RATE
-                } else {
-                    u32::MAX
-                };
-                requests.min(limit.unwrap_or(most))
-            }
-        }
+        let most = match (&self.instants, self.is_paced) {
+            (None, _) => 1,
+            (Some(_), true) => PREPARED_FOR_RATE,
+            (Some(_), false) => u32::MAX,
+        };
+        self.requests.min(self.limit.unwrap_or(most))
     }
 }
 
@@ -172,7 +151,7 @@ async fn phases(
     let warming = prepare(slots).await;
     let count = u32::try_from(bodies.warmups.len()).unwrap_or(u32::MAX);
     let warmups = (bodies.warmups.into(), count);
-    let mut slots = closed::ask_all(warming, warmups, None, tell, Told::Warmup).await;
+    let mut slots = ask_all(warming, warmups, None, tell, Told::Warmup).await;
     slots.extend(resting);
     // That nobody listens any more is seen by `stop`.
     drop(tell.send(Told::WarmedUp));
@@ -181,26 +160,20 @@ async fn phases(
     }
     let slots = prepare(slots).await;
     to.budget.renew();
-    let (cpu, still_before) = (CpuTime::of_this_thread(), still.get());
+    let (cpu, still_before) = (cpu_time(), still.get());
     let start = Instant::now();
     drop(tell.send(Told::Began(start)));
-    let backlog = match pace {
-        Pace::Closed {
-            requests, duration, ..
-        } => {
-            let until = duration.map(|duration| start + duration);
-            let requests = (bodies.measured.into(), requests);
-            closed::ask_all(slots, requests, until, tell, Told::Reply).await;
+    let backlog = match &pace.instants {
+        None => {
+            let until = pace.duration.map(|duration| start + duration);
+            let requests = (bodies.measured.into(), pace.requests);
+            ask_all(slots, requests, until, tell, Told::Reply).await;
             None
         }
-        Pace::Open {
-            instants,
-            limit,
-            is_paced,
-        } => {
-            let pool = open::Pool::new(to, slots, limit, bodies.measured, tell);
-            let backlog = open::send_all(pool, start, &instants).await;
-            is_paced.then_some(backlog)
+        Some(instants) => {
+            let pool = open::Pool::new(to, slots, pace.limit, bodies.measured, tell);
+            let backlog = open::send_all(pool, start, instants).await;
+            pace.is_paced.then_some(backlog)
         }
     };
     drop(tell.send(Told::Ended(Sent {
@@ -208,6 +181,45 @@ async fn phases(
         backlog,
         stood_still: still.get() - still_before,
     })));
+}
+
+/// A closed loop: as many requests in flight as there are slots, each that ends followed by the next.
+///
+/// Sends so many of these requests, none after `until`: every slot takes the next one when it is free, or the next turn of its
+/// conversation.
+async fn ask_all(
+    slots: Vec<Slot>,
+    (requests, count): (Rc<[Request]>, u32),
+    until: Option<Instant>,
+    tell: &Sender<Told>,
+    as_told: fn(Reply) -> Told,
+) -> Vec<Slot> {
+    let next = Rc::new(Cell::new(0));
+    let tasks = slots.into_iter().map(|mut slot| {
+        let (requests, next, tell) = (Rc::clone(&requests), Rc::clone(&next), tell.clone());
+        spawn_local(async move {
+            // Turns behind a first one are of the slot that has that.
+            let begins = |number: &u32| *number >= count || !of(&requests, *number).follows;
+            let mut turn = count;
+            while until.is_none_or(|until| Instant::now() < until) {
+                let number = if begins(&turn) {
+                    let number = (next.get()..count).find(begins).unwrap_or(count);
+                    next.set(number + 1);
+                    number
+                } else {
+                    turn
+                };
+                if number >= count {
+                    break;
+                }
+                let reply = slot.ask(number, of(&requests, number)).await;
+                drop(tell.send(as_told(reply)));
+                turn = number + 1;
+            }
+            slot
+        })
+    });
+    join(tasks.collect()).await
 }
 
 /// Sees to it that every slot has a connection.

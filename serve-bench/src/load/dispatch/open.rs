@@ -16,12 +16,8 @@ use crate::load::slot::{Destination, Slot};
 /// Requests after which the replies that came meanwhile are looked at, where many are due at once.
 const BURST: usize = 32;
 
-/// A request that is due.
-#[derive(Debug, Clone, Copy)]
-struct Due {
-    number: u32,
-    intended: Instant,
-}
+/// A request that is due: its number, and its instant.
+type Due = (u32, Instant);
 
 /// The connections of an open loop and what waits for them.
 pub(super) struct Pool {
@@ -69,20 +65,16 @@ impl Pool {
             return None;
         }
         state.in_flight += 1;
-        Some(
-            state
-                .idle
-                .pop()
-                .unwrap_or_else(|| Slot::new(Rc::clone(&self.to))),
-        )
+        let new = || Slot::new(Rc::clone(&self.to));
+        Some(state.idle.pop().unwrap_or_else(new))
     }
 
     /// Sends a request, and those that waited meanwhile.
     async fn serve(self: Rc<Self>, mut slot: Slot, mut due: Due) {
         loop {
-            let request = of(&self.requests, due.number);
-            let mut reply = slot.ask(due.number, request).await;
-            reply.intended = Some(due.intended);
+            let (number, intended) = due;
+            let mut reply = slot.ask(number, of(&self.requests, number)).await;
+            reply.intended = Some(intended);
             // That nobody listens any more is seen elsewhere.
             drop(self.tell.send(Told::Reply(reply)));
             let next = self.state.borrow_mut().waiting.pop_front();
@@ -119,7 +111,7 @@ pub(super) async fn send_all(pool: Rc<Pool>, start: Instant, instants: &[Duratio
             }
         }
         passed += 1;
-        let due = Due { number, intended };
+        let due = (number, intended);
         if let Some(slot) = pool.slot_for(due) {
             tasks.spawn_local(Rc::clone(&pool).serve(slot, due));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustls::{CertificateError, ClientConnection, Error};
 
 use super::Trust;
-use crate::load::arrival::Arrival;
+use crate::load::clock::Arrival;
 
 /// The TLS of one connection.
 pub(in crate::load) struct Filter {
@@ -14,9 +14,10 @@ pub(in crate::load) struct Filter {
     /// What was decrypted and not yet taken; empty, and without memory, while a stream waits.
     plain: Vec<u8>,
     /// When the last of it came; there where `plain` is not empty.
-    arrival: Option<Arrival>,
-    /// Whether nothing more can come: the server closed, or broke the rules.
-    closed: bool,
+    pub(in crate::load) arrival: Option<Arrival>,
+    /// Whether nothing more can come than what can be taken: the server closed, or broke the rules. Many close the socket without a
+    /// word of TLS, and whether a reply was whole is seen in the reply.
+    pub(in crate::load) closed: bool,
 }
 
 impl Filter {
@@ -89,21 +90,6 @@ impl Filter {
             self.closed |= state.peer_has_closed();
         }
         Ok(())
-    }
-
-    /// The server closed the socket. Many do so without a word of TLS, and whether a reply was whole is seen in the reply.
-    pub(in crate::load) fn close(&mut self) {
-        self.closed = true;
-    }
-
-    /// Whether nothing more will come than what can be taken.
-    pub(in crate::load) fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// Whether there are bytes of a reply.
-    pub(in crate::load) fn has_plain(&self) -> bool {
-        self.arrival.is_some()
     }
 
     /// Takes what was decrypted, with the instant of the read that completed it.

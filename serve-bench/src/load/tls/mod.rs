@@ -8,7 +8,6 @@ mod filter;
 #[cfg(test)]
 mod tests;
 mod trust;
-mod verify;
 
 pub(super) use self::filter::Filter;
 pub(crate) use self::trust::Trust;

@@ -11,7 +11,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
 
 use super::{Filter, Trust};
-use crate::load::arrival::Arrival;
+use crate::load::clock::Arrival;
 
 fn server() -> ServerConnection {
     let CertifiedKey { cert, signing_key } =
@@ -69,7 +69,7 @@ fn connected() -> (Filter, ServerConnection) {
 fn a_record_comes_out_with_the_instant_of_its_last_byte() {
     let (mut filter, mut server) = connected();
     // Tickets behind the handshake are nothing to be read.
-    assert!(!filter.has_plain() && filter.take().is_none());
+    assert!(filter.arrival.is_none() && filter.take().is_none());
     let request = filter.encrypt([b"one ", b"two ", b"three"]).unwrap();
     assert_eq!(told(&mut server, &request), b"one two three");
     server.writer().write_all(b"a token").unwrap();
@@ -77,7 +77,7 @@ fn a_record_comes_out_with_the_instant_of_its_last_byte() {
     let begun = Instant::now();
     for (index, byte) in (0_u32..).zip(&bytes) {
         assert!(
-            !filter.has_plain(),
+            filter.arrival.is_none(),
             "before byte {index} of {}",
             bytes.len()
         );
@@ -89,7 +89,7 @@ fn a_record_comes_out_with_the_instant_of_its_last_byte() {
     // The first byte came at 0 ms, so the last of n at n - 1.
     let last = u32::try_from(bytes.len()).unwrap() - 1;
     assert_eq!(arrival.at() - begun, Duration::from_millis(1) * last);
-    assert!(!filter.has_plain() && !filter.is_closed());
+    assert!(filter.arrival.is_none() && !filter.closed);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn many_records_of_one_read_come_out_together_and_an_end_is_seen() {
     server.send_close_notify();
     let bytes = written(&mut server);
     filter.decrypt(&bytes, at(Instant::now())).unwrap();
-    assert!(filter.is_closed() && filter.has_plain());
+    assert!(filter.closed && filter.arrival.is_some());
     assert_eq!(filter.take().unwrap().0, sent);
     assert!(filter.take().is_none());
 }

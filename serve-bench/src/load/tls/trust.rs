@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-
-use super::verify::Verifier;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 /// Certificates that were named, and what checks against those that are trusted.
 type Named = (
@@ -20,9 +22,10 @@ type Named = (
 /// How connections to one server are secured.
 #[derive(Debug, Clone)]
 pub(crate) struct Trust {
-    pub(super) config: Arc<ClientConfig>,
+    /// The settings of a connection.
+    pub(crate) config: Arc<ClientConfig>,
     /// Whom the certificate must be made out to.
-    pub(super) name: ServerName<'static>,
+    pub(crate) name: ServerName<'static>,
 }
 
 impl Trust {
@@ -57,16 +60,6 @@ impl Trust {
             config: Arc::new(config),
             name,
         })
-    }
-
-    /// The settings of a connection.
-    pub(crate) fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.config)
-    }
-
-    /// Whom the certificate must be made out to.
-    pub(crate) fn name(&self) -> ServerName<'static> {
-        self.name.clone()
     }
 }
 
@@ -105,4 +98,60 @@ fn verifier(
     WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
         .build()
         .map_err(|error| error.to_string())
+}
+
+/// Takes what the roots have signed, and a certificate that was itself named; without roots any.
+///
+/// One that was named is taken although it says that it is a CA's, as those say that `openssl req -x509` makes: webpki refuses such
+/// a certificate as a server's. Its host name is looked at, its dates are not.
+#[derive(Debug)]
+struct Verifier {
+    /// `None` takes any certificate.
+    roots: Option<Arc<WebPkiServerVerifier>>,
+    /// Taken by themselves.
+    named: Vec<CertificateDer<'static>>,
+    /// What handshakes may be signed with.
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(roots) = &self.roots else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        if self.named.iter().any(|named| named == end_entity) {
+            verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        roots.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
 }

@@ -9,7 +9,7 @@ const CHAT: &str = "/v1/chat/completions";
 /// The data of the events of a reply of two tokens to a prompt of two, with the version taken out of the fingerprint.
 fn events(dialect: Dialect, path: &str) -> Vec<String> {
     let mut setup = setup(100.0);
-    setup.0.dialect = dialect;
+    setup.0.args.dialect = dialect;
     let server = Running::of(setup);
     let prompt = match path {
         CHAT => r#""messages":[{"role":"user","content":"a b"}]"#,

@@ -93,7 +93,7 @@ fn many_streams_at_once_all_get_their_tokens() {
 fn planted_faults_stall_cut_and_refuse() {
     let with = |fault| {
         let mut setup = setup(100.0);
-        setup.0.fault = Some(fault);
+        setup.0.args.fault = Some(fault);
         let server = Running::of(setup);
         let mut connection = Connection::open(server.address);
         let body = r#"{"prompt":"a b","max_tokens":8,"stream":true}"#;

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use boxfile::BoxFile;
+use clap::Parser;
+use disagg::KvShape;
 use engine::{Curve, Engine, Limits, Profile, StepTime};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tp_plan::{EngineFacts, ModelFacts};
 
 use crate::listener::accept;
-use crate::server::dialect::Dialect;
+use crate::server::Args;
 use crate::server::route::Shared;
 use crate::server::setup::Setup;
 
@@ -66,6 +68,12 @@ impl Drop for Running {
     }
 }
 
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
 /// An engine whose every step takes `step_us`.
 pub(super) fn setup(step_us: f64) -> (Setup, Engine) {
     let described = BoxFile::builtin("rtxpro6000-mig").unwrap();
@@ -89,6 +97,7 @@ pub(super) fn setup(step_us: f64) -> (Setup, Engine) {
         noise_cv: 0.0,
         noise_seed: 0,
     };
+    let shape = KvShape::of(&model, 16);
     let limits = Limits {
         max_model_len: 100_000,
         block_tokens: 16,
@@ -96,15 +105,18 @@ pub(super) fn setup(step_us: f64) -> (Setup, Engine) {
     };
     let none = Curve::new(|_, _, _| None);
     let step_time = StepTime::new(model, facts, profile, none).unwrap();
+    let line = [
+        "engine",
+        "--box",
+        "rtxpro6000-mig",
+        "--model",
+        "llama-3.1-8b",
+    ];
     let setup = Setup {
+        args: Line::parse_from(line).args,
         model: "tiny".to_owned(),
         soft_box: "rtxpro6000-mig".to_owned(),
-        speed: 1.0,
-        dialect: Dialect::Vllm,
-        tokens_per_chunk: 1,
-        prefix_caching: false,
-        fault: None,
-        remote: None,
+        shape,
     };
     (setup, Engine::new(step_time, limits).unwrap())
 }
