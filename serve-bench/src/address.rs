@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::Url;
 
-/// A server's address; its path is that before `/v1`.
+/// A server's address.
 #[derive(Debug, Clone)]
 pub(crate) struct Address(pub(crate) Url);
 
@@ -15,24 +15,22 @@ impl Address {
     /// In words, which do not repeat the text: it may hold a password.
     pub(crate) fn parse(flag: &str, text: &str) -> Result<Self, String> {
         let looks = format!("{flag} is not an address such as http://127.0.0.1:8000");
-        let mut url: Url = text.parse().map_err(|error| format!("{looks} ({error})"))?;
+        let url: Url = text.parse().map_err(|error| format!("{looks} ({error})"))?;
         if !url.has_host() || !matches!(url.scheme(), "http" | "https") {
             return Err(format!("{looks}: it needs http:// or https:// and a host"));
         }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
             return Err(format!(
-                "{flag} holds credentials or a query, which would be recorded; leave them out, or use --api-key-env, --api-key-file or --header"
+                "{flag} holds credentials or a query, which would be recorded; leave them out, or use --api-key-env or --api-key-file"
             ));
         }
-        let path = url.path().trim_end_matches('/');
-        let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
-        url.set_path(&prefix);
         Ok(Self(url))
     }
 
-    /// A path below it.
+    /// A path below what stands before `/v1`.
     pub(crate) fn path(&self, path: &str) -> String {
-        format!("{}{path}", self.0.path().trim_end_matches('/'))
+        let own = self.0.path().trim_end_matches('/');
+        format!("{}{path}", own.strip_suffix("/v1").unwrap_or(own))
     }
 
     /// The host, an IPv6 address without its brackets.

@@ -83,7 +83,11 @@ pub fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn open_regular(path: &Path) -> io::Result<File> {
+/// A regular file, open to be read; a pipe does not make it wait.
+///
+/// # Errors
+/// It cannot be opened, or is a folder, pipe or device.
+pub fn open_regular(path: &Path) -> io::Result<File> {
     let without_waiting = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new()
         .read(true)

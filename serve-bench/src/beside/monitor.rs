@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -74,9 +75,12 @@ impl Monitor {
         }
         let mut spec = WorkerSpec::this_program("monitor", words)?;
         let (tell, lines) = mpsc::channel();
+        let kept = AtomicUsize::new(0);
         spec.noise = Some(Arc::new(move |line: &str| {
             // Its words on standard error come here, too.
-            if let Ok(line) = serde_json::from_str(line) {
+            if let Ok(line) = serde_json::from_str(line)
+                && kept.fetch_add(1, Relaxed) <= MAX_LINES
+            {
                 drop(tell.send((line, Instant::now())));
             }
         }));

@@ -86,6 +86,16 @@ fn with_logs(size: &OfSize, told: &mut BTreeSet<String>) -> OfSize {
             }
         }
     }
+    // The flags of the server's command are in the log as the engine took them.
+    if !size.sources.engine_logs.is_empty()
+        && let Err(why) = size.sources.read()
+    {
+        let tp = size.tp;
+        told.insert(format!(
+            "the servers' logs are left out of the explanation of TP{tp}: {why}"
+        ));
+        size.sources.engine_logs.clear();
+    }
     size
 }
 

@@ -140,8 +140,10 @@ fn other(nixl: Option<&Path>) -> io::Result<(Worker, String)> {
     let mut spec = WorkerSpec::this_program("kv", words)?;
     let (tell, told) = mpsc::channel();
     spec.noise = Some(Arc::new(move |line: &str| {
-        let address = line.strip_prefix(LISTENING).map(str::to_owned);
-        drop(address.map(|address| tell.send(address)));
+        match line.strip_prefix(LISTENING) {
+            Some(address) => drop(tell.send(address.to_owned())),
+            None => say!("{line}"),
+        }
     }));
     let worker = Worker::spawn(spec).map_err(io::Error::other)?;
     let address = told.recv_timeout(START);

@@ -1,6 +1,6 @@
 //! The API key: from an environment variable that is named, or from a file that nobody else can read.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -41,9 +41,9 @@ pub(crate) fn authorization(
     Ok(Some(value))
 }
 
-/// Reads a key's file: a link leads to the file that is checked, and a pipe is one's own.
+/// Reads a key's file; a link leads to the file that is checked. A pipe could be read once, and steps of a study read it each.
 fn of_file(path: &Path) -> Result<String, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = bounded::open_regular(path).map_err(|error| error.to_string())?;
     let found = file.metadata().map_err(|error| error.to_string())?;
     check(&found, path, geteuid().as_raw())?;
     let key = bounded::all(file, MAX_BYTES).and_then(bounded::decoded);

@@ -1,5 +1,7 @@
 //! The bodies of requests, made before the load begins.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -27,6 +29,8 @@ pub(super) struct Request {
     pub(super) limit: Option<u32>,
     /// Whether it goes on with the conversation of the one before.
     pub(super) follows: bool,
+    /// How long after that one's reply it is sent.
+    pub(super) think_time: Option<Duration>,
 }
 
 /// The bodies of a run.
@@ -60,6 +64,7 @@ pub(super) fn bodies(
     let request = |item: Item| Request {
         limit: limit(args, item.output_tokens),
         follows: item.follows,
+        think_time: args.data.think_time.filter(|_| item.follows),
         body: body(args, model, item),
     };
     let warmups = (0..u64::from(args.traffic.warmups()))

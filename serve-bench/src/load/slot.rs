@@ -90,6 +90,12 @@ impl Slot {
         }
     }
 
+    /// Waits as a person does; that wait is none of the client.
+    pub(super) async fn rest(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+        self.free_since = None;
+    }
+
     /// Makes the connection before a phase begins; that it fails is the matter of the first request.
     pub(super) async fn prepare(&mut self) {
         self.connect_ahead().await;
@@ -302,6 +308,7 @@ mod tests {
             body: bytes::Bytes::new(),
             limit: None,
             follows: false,
+            think_time: None,
         };
         let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
         let kind = reply.broke.map(|broke| broke.kind);

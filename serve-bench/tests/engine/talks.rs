@@ -28,7 +28,12 @@ fn each_turn_finds_the_turns_before_it_in_the_cache() {
     std::fs::write(&file, serde_json::json!([talk(1), talk(2)]).to_string()).unwrap();
     let flags = "--dataset-name sharegpt --multi-turn --endpoint chat --concurrency 2 --requests 6 --sharegpt-output-len 4";
     let mut flags: Vec<&str> = flags.split(' ').collect();
-    flags.extend(["--dataset-path", file.to_str().unwrap()]);
+    flags.extend([
+        "--think-time",
+        "0.05",
+        "--dataset-path",
+        file.to_str().unwrap(),
+    ]);
     let ran = ran(&scratch, &engine.url, &flags);
     ran.expect(0);
     let mut requests = ran.serve().requests.clone();
@@ -42,13 +47,15 @@ fn each_turn_finds_the_turns_before_it_in_the_cache() {
         );
         for turns in talk.windows(2) {
             let (before, turn) = (&turns[0], &turns[1]);
-            assert!(turn.sent_ms >= before.ended_ms);
+            assert!(turn.sent_ms >= before.ended_ms + 50.0);
         }
     }
     // By the server's counters: two talks of 80 + 240 of 80 + 240 + 400.
     let hits = engine.metric("vllm:prefix_cache_hits_total");
     let prompts = engine.metric("vllm:prompt_tokens_total");
     assert_eq!((hits, prompts), (640.0, 1440.0));
+    // Meant, and no client was late because it waited.
+    assert!(!ran.caveats().contains("client-late"), "{}", ran.caveats());
 }
 
 #[test]

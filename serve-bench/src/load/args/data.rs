@@ -1,6 +1,7 @@
 //! What requests are made of: random prompts of a length, or those of a file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -67,6 +68,10 @@ pub(in crate::load) struct DataArgs {
     /// What the model said before is what the file has. Needs --endpoint chat and --max-concurrency, which counts conversations.
     #[arg(long)]
     pub(in crate::load) multi_turn: bool,
+
+    /// Seconds between a reply and the next turn of a conversation.
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", requires = "multi_turn", value_parser = program::command_line::seconds)]
+    pub(in crate::load) think_time: Option<Duration>,
 
     /// trace: play it so many times as fast.
     #[arg(long, hide_short_help = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = |text: &str| within(text, 1e-3, 1e6))]

@@ -215,6 +215,11 @@ async fn ask_all(
                 let reply = slot.ask(number, of(&requests, number)).await;
                 drop(tell.send(as_told(reply)));
                 turn = number + 1;
+                // Before `until` is looked at: no turn leaves later.
+                let time = of(&requests, turn).think_time;
+                if let Some(time) = time.filter(|_| !begins(&turn)) {
+                    slot.rest(time).await;
+                }
             }
             slot
         })
