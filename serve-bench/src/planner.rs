@@ -66,7 +66,22 @@ impl<'a> Asker<'a> {
         open_run(folder, (what, file), settings, self.interrupt, self.say)
     }
 
-    /// Does the steps of a run and ends the last server: what is wrong with one, or with one server, does not end the others.
+    /// Says which steps come and about how long they take.
+    pub(crate) fn expect(&self, run: &mut Run<'_>, steps: &[Step]) {
+        let names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
+        let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
+        if names.len() <= NAMED {
+            (self.say)(&format!(
+                "steps: {}; about {} on free cores, longer on busy ones",
+                names.join(", "),
+                minutes(seconds)
+            ));
+        }
+        run.expect(steps);
+    }
+
+    /// Does steps of a run and ends the last server: what is wrong with one, or with one server, does not end the others, and is given
+    /// as the reason why a step has no result.
     ///
     /// # Errors
     /// What ends all of them: a signal, a command line that a step's program does not take, a full disk.
@@ -74,51 +89,32 @@ impl<'a> Asker<'a> {
         &self,
         run: &mut Run<'_>,
         steps: &[Step],
-    ) -> Result<Vec<Result<StepEnd, String>>, Stop> {
-        let names: Vec<&str> = steps.iter().map(|step| &*step.name).collect();
-        if names.len() <= NAMED {
-            let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
-            (self.say)(&format!(
-                "steps: {}; then the answer, about {} on free cores, longer on busy ones",
-                names.join(", "),
-                minutes(seconds)
-            ));
-        }
-        run.expect(steps);
-        let mut servers = Servers::default();
-        let ends = steps.iter().map(|step| self.one(run, step, &mut servers));
-        let ends = ends.collect();
-        run.end_server();
-        ends
-    }
-
-    /// Does one of them.
-    ///
-    /// # Errors
-    /// As for all.
-    pub(crate) fn one(
-        &self,
-        run: &mut Run<'_>,
-        step: &Step,
         servers: &mut Servers,
-    ) -> Result<Result<StepEnd, String>, Stop> {
-        let server = step.needs.as_ref().map(|needs| needs.name().to_owned());
-        if let Some(Some(lost)) = server.as_ref().and_then(|name| servers.0.get(name)) {
-            return Ok(Err(lost.clone()));
-        }
-        let (end, down) = match run.step(step) {
-            Err(error) if error.is_of_step() && error.exit_code() != exit::USAGE => {
-                let reason = error.to_string();
-                (self.say)(&format!("{} is left out: {reason}", step.name));
-                let is_up = matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
-                (Err(reason.clone()), (!is_up).then_some(reason))
+    ) -> Result<Vec<Result<StepEnd, String>>, Stop> {
+        let mut ends = Vec::new();
+        for step in steps {
+            let server = step.needs.as_ref().map(|needs| needs.name().to_owned());
+            if let Some(Some(lost)) = server.as_ref().and_then(|name| servers.0.get(name)) {
+                ends.push(Err(lost.clone()));
+                continue;
             }
-            end => (Ok(end?), None),
-        };
-        if let Some(name) = server {
-            servers.0.entry(name).or_insert(down);
+            let (end, down) = match run.step(step) {
+                Err(error) if error.is_of_step() && error.exit_code() != exit::USAGE => {
+                    let reason = error.to_string();
+                    (self.say)(&format!("{} is left out: {reason}", step.name));
+                    let is_up =
+                        matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
+                    (Err(reason.clone()), (!is_up).then_some(reason))
+                }
+                end => (Ok(end?), None),
+            };
+            if let Some(name) = server {
+                servers.0.entry(name).or_insert(down);
+            }
+            ends.push(end);
         }
-        Ok(end)
+        run.end_server();
+        Ok(ends)
     }
 
     /// Prints a document, writes it as a page, and says where that and everything else is; gives the exit code.

@@ -102,12 +102,9 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let mut ablation = ablation(plan);
     let file = folder.join(FILE);
     for (launch, own) in plan.launches.iter().zip(steps.chunks(2)) {
-        let mut lost = None;
-        for step in own {
-            lost = lost.or(asker.one(&mut run, step, &mut servers)?.err());
-        }
         // With its server ends what the delay library writes.
-        run.end_server();
+        let ends = asker.tried(&mut run, own, &mut servers)?;
+        let lost = ends.into_iter().find_map(Result::err);
         let say = |why: &String| (asker.say)(&format!("{} says nothing: {why}", launch.name));
         let one = match lost {
             Some(lost) => Err(lost),

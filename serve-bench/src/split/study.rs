@@ -115,7 +115,7 @@ impl ApartStudy<'_> {
             let _ = std::fs::remove_file(self.folder.join(JOURNAL));
             set_aside(&self.folder.join(&steps[0].name))?;
         }
-        run.expect(&steps);
+        asker.expect(&mut run, &steps);
         let ends = run.all(&steps)?;
         let (mut limited, mut doubted) = (Vec::new(), Vec::new());
         // Nothing rests on the warm-up.

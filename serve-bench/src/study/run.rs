@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
 use crate::explain::{self, CaseArgs, OfSize, Sources};
-use crate::planner::{Asker, words};
+use crate::planner::{Asker, Servers, words};
 use crate::split::study::{ApartArgs, ApartStudy};
 
 /// The settings of a study, in its folder.
@@ -95,7 +95,9 @@ fn of_sizes(args: &StudyArgs, folder: &Path, asker: &Asker<'_>) -> Result<u8, St
     let mut notes: Vec<String> = args.demo.note.iter().cloned().collect();
     notes.iter().for_each(|note| (asker.say)(note));
     let (mut codes, mut done) = (Vec::new(), Vec::new());
-    for (step, end) in steps.iter().zip(asker.tried(&mut run, &steps)?) {
+    asker.expect(&mut run, &steps);
+    let ends = asker.tried(&mut run, &steps, &mut Servers::default())?;
+    for (step, end) in steps.iter().zip(ends) {
         done.extend(end.is_ok().then_some(&step.name));
         codes.push(end.as_ref().map_or(exit::INCONCLUSIVE, |end| end.code));
         let note = |lost: String| format!("{} is left out: {lost}", step.name);

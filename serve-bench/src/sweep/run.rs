@@ -15,7 +15,7 @@ use view::{Block, Document, Item, Next, Section, Tone};
 
 use super::cells::{Cell, Measured, curves, expand, knee, narrowed};
 use super::plan::{Plan, SweepArgs};
-use crate::planner::{Asker, load, shell, whole, words};
+use crate::planner::{Asker, Servers, load, shell, whole, words};
 
 /// The plan and its cells in the sweep's folder.
 const SETTINGS: &str = "settings.json";
@@ -78,7 +78,8 @@ fn done(
         (asker.say)(&format!("{}: measured again; kept as {kept}", step.name));
     }
     check_servers(steps, folder)?;
-    let ends = asker.tried(&mut run, steps)?;
+    run.expect(steps);
+    let ends = asker.tried(&mut run, steps, &mut Servers::default())?;
     let ended = cells.iter().zip(steps).zip(ends);
     let ended: Vec<Ended<'_>> = ended
         .map(|((cell, step), end)| {
