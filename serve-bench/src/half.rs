@@ -222,7 +222,8 @@ fn server(args: &HalfModelArgs, mut command: Vec<String>) -> Result<Needs, Stop>
     }
     let log = args.out.join(format!("half-tp{}-server.log", args.tp));
     let ready = args.load.ready_timeout;
-    Ok(planner::server(("server", command), Vec::new(), log, ready))
+    let server = planner::server("server", command, Vec::new(), log, ready);
+    Ok(Needs::Started(server))
 }
 
 #[cfg(test)]

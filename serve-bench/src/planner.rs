@@ -226,19 +226,20 @@ pub(crate) fn load(
 
 /// A server of this name that is started by these words, on the port that they say or a free one, and is ready within that time.
 pub(crate) fn server(
-    (name, words): (&str, Vec<String>),
+    name: &str,
+    words: Vec<String>,
     environment: Vec<(OsString, OsString)>,
     log: PathBuf,
     ready: Duration,
-) -> Needs {
-    Needs::Started(ServerSpec {
+) -> ServerSpec {
+    ServerSpec {
         name: name.to_owned(),
         port: flags::value(&words, &["--port"]).and_then(|port| port.parse().ok()),
         words,
         environment,
         log,
         ready,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn measured(args: &Args, folder: &Path, asker: &Asker<'_>) -> Result<Vec<Line>, 
     let mut run = asker.open(folder, ("a selftest", "settings.json"), &json!({}))?;
     let mut words = embedded(ENGINE.0, ENGINE.1, "1")?;
     words.extend(SEQUENCES.map(str::to_owned));
-    let engine = planner::server("engine", words, folder.join("engine.log"), READY);
+    let engine = planner::server("engine", words, vec![], folder.join("engine.log"), READY);
     let closed = args.streams.iter().map(|n| {
         let requests = n * FEWEST.div_ceil(*n);
         (format!("{n} streams"), CLOSED, *n, requests, *n)

@@ -102,9 +102,8 @@ pub(super) fn document(report: &Report) -> Document {
     };
     answer.push(content.to_owned());
     let heads = "tokens, way, pieces, KiB each, MB, ms, 95% interval, GB/s, n";
-    let mut table = planner::table(heads);
-    for line in &report.lines {
-        table.row([
+    let row = |line: &Line| {
+        [
             line.tokens.to_string(),
             line.direction.to_owned(),
             line.pieces.to_string(),
@@ -114,9 +113,9 @@ pub(super) fn document(report: &Report) -> Document {
             within(line.interval_ms),
             significant(line.gb_per_s),
             line.n.to_string(),
-        ]);
-    }
-    let block = Block::Table(table);
+        ]
+    };
+    let table = planner::table(heads, report.lines.iter().map(row));
     Document {
         title: format!(
             "Keys and values of {} at TP{} over {}",
@@ -124,7 +123,7 @@ pub(super) fn document(report: &Report) -> Document {
         ),
         tone,
         answer,
-        sections: vec![Section::new("One rank's transfers", vec![block])],
+        sections: vec![Section::new("One rank's transfers", table)],
         made_by: format!("tplens kv {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }

@@ -203,7 +203,7 @@ pub(super) fn simulated(
     outputs::make_folder("--out", folder)?;
     let (tp, model) = (args.tp.unwrap_or(1), &args.sim_model);
     let words = embedded(sim, model, &tp.to_string())?;
-    let spec = planner::server("engine", words, folder.join("engine.log"), READY);
+    let spec = planner::server("engine", words, vec![], folder.join("engine.log"), READY);
     say(&format!(
         "starting the embedded engine on the simulated machine {sim} with {model} on {tp} device(s): what follows is simulated"
     ));

@@ -48,18 +48,15 @@ pub(crate) fn spec(
     });
     let environment: Vec<(OsString, OsString)> = environment.collect();
     let words = words[environment.len()..].to_vec();
-    let port = crate::flags::value(&words, &["--port"]).and_then(|port| port.parse().ok());
     let is_told = words.iter().any(|word| word.contains(PORT));
-    if words.is_empty() || (port.is_none() && !is_told) {
+    let is_empty = words.is_empty();
+    let server = planner::server(name, words, environment, log, ready);
+    if is_empty || (server.port.is_none() && !is_told) {
         return Err(format!(
             "the {name} engine is neither an address nor a command with --port {{port}}"
         ));
     }
-    Ok(ServerSpec {
-        environment,
-        port,
-        ..planner::server(name, words, log, ready)
-    })
+    Ok(server)
 }
 
 /// Starts the engines that are given as commands, one after the other, and puts their addresses in the place of these.

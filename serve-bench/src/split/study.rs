@@ -177,7 +177,8 @@ impl ApartStudy<'_> {
         let engines = args.prefill.len() + args.decode.len();
         // Engines load their models one after the other.
         let ready = self.load.ready_timeout * u32::try_from(engines).unwrap_or(2);
-        let router = planner::server(("router", words), vec![], self.log("router"), ready);
+        let router = planner::server("router", words, vec![], self.log("router"), ready);
+        let router = Needs::Started(router);
         let (prefill, decode) = (&args.prefill[0], &args.decode[0]);
         let (x, y) = (self.gpus(0, prefill), self.gpus(1, decode));
         let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;

@@ -253,10 +253,10 @@ impl<'a> Subject<'a> {
         log: PathBuf,
     ) -> Step {
         let ready = self.args.load.ready_timeout;
-        let needs = planner::server((&server.0, server.1), environment, log, ready);
+        let server = planner::server(&server.0, server.1, environment, log, ready);
         let named = (name, format!("load on the server with {tp} GPU(s)"));
         let size = (self.model.vocab, tp);
-        self.args.load.step(named, size, needs)
+        self.args.load.step(named, size, Needs::Started(server))
     }
 
     /// Devices for a size: the first of `--gpus`, or of the machine.
