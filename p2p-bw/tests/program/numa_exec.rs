@@ -73,10 +73,7 @@ fn what_cannot_be_is_refused_in_a_line() {
             &["numa", "exec", "--sim", "l40x4", "--", "true"],
             "a simulated machine has no nodes to run a program on; add --dry-run",
         ),
-        (
-            &["numa", "exec", "--node", "x", "--", "true"],
-            "'x'",
-        ),
+        (&["numa", "exec", "--node", "x", "--", "true"], "'x'"),
         (
             &["numa", "exec", "--sim", "l40x4", "--gpus", "9", "--dry-run"],
             "there are 0 (0000:21:00.0), 1 (",

@@ -31,7 +31,6 @@ pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
         simulated: comparison.simulated.as_ref(),
         sides: [side("A", &comparison.a), side("B", &comparison.b)],
         differences: Vec::new(),
-        machines: None,
         rows: comparison.rows.iter().map(compared).collect(),
         lost: Vec::new(),
         untried: Vec::new(),
