@@ -41,8 +41,6 @@ pub struct Compared<'a> {
     pub sides: [String; 2],
     /// What differs beside the numbers.
     pub differences: Vec<String>,
-    /// What shows that they are of two machines.
-    pub machines: Option<String>,
     /// The numbers, the worst first.
     pub rows: Vec<ComparedRow>,
     /// What the new file tried and has no number of.
@@ -96,10 +94,7 @@ impl Compared<'_> {
         ];
         let further = further.iter().filter(|(count, _)| *count > 0);
         parts.extend(further.map(|(count, words)| format!("{count} {words}")));
-        let machines = self.machines.iter();
-        let machines = machines.map(|differ| format!("A and B are two machines: {differ}."));
-        let mut answer: Vec<String> = machines.collect();
-        answer.push(format!("{head}: {}.", parts.join(", ")));
+        let mut answer = vec![format!("{head}: {}.", parts.join(", "))];
         if let Some(row) = self.rows.first().filter(|_| worse > 0) {
             let [a, b, ratio] = row.values.map(significant);
             let unit = &row.unit;
@@ -190,6 +185,12 @@ fn few(all: &[String]) -> Vec<String> {
         shown.push(format!("{} more", all.len() - NAMED));
     }
     shown
+}
+
+/// What is said first of files in which this shows two machines.
+#[must_use]
+pub fn two_machines(differs: &str) -> String {
+    format!("A and B are two machines: {differs}.")
 }
 
 /// A number's name, with its bytes where they are known.

@@ -65,7 +65,9 @@ pub(crate) fn announce(
     let samples_s = share.as_secs_f64().clamp(least, most);
     let point_s = |point: &Planned| samples_s + POINT_S + BYTE_S * point.bytes.0 as f64;
     let seconds: f64 = planned.iter().map(point_s).sum();
-    let about = program::minutes(seconds + PROBE_S * probes as f64);
+    // Of a simulated machine only the moving of bytes is real.
+    let real = if begun.is_soft() { 0.25 } else { 1.0 };
+    let about = program::minutes(real * (seconds + PROBE_S * probes as f64));
     let s = if planned.len() == 1 { "" } else { "s" };
     say!("{} point{s} to measure, about {about}", planned.len());
 }

@@ -69,7 +69,6 @@ fn of_one(one: &Comparison, cells: &Cells) -> (Vec<String>, Option<&'static str>
         simulated: None,
         sides: [side("A", &one.a), side("B", &one.b)],
         differences: Vec::new(),
-        machines: None,
         rows: one.rows.iter().map(compared).collect(),
         lost: Vec::new(),
         untried: Vec::new(),

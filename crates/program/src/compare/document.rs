@@ -1,7 +1,7 @@
 //! A comparison of two files as a document.
 
 use view::Document;
-use view::comparison::{Compared, ComparedRow, place};
+use view::comparison::{Compared, ComparedRow, place, two_machines};
 
 use super::comparison::{Comparison, Difference, Missing, Row, Side};
 
@@ -21,12 +21,10 @@ impl<K> Comparison<K> {
             interval: row.interval,
             verdict: row.verdict,
         };
-        let is_of_machine = |one: &&Difference| MACHINE.contains(&one.a.what);
-        Compared {
+        let mut document = Compared {
             simulated: self.simulated.as_ref(),
             sides: [side("A", &self.a), side("B", &self.b)],
             differences: self.differences.iter().map(words).collect(),
-            machines: self.differences.iter().find(is_of_machine).map(words),
             rows: self.rows.iter().map(compared).collect(),
             lost: self
                 .lost
@@ -40,7 +38,12 @@ impl<K> Comparison<K> {
             worse_peers: self.worse_peers,
             threshold: self.threshold,
         }
-        .document()
+        .document();
+        let is_of_machine = |one: &&Difference| MACHINE.contains(&one.a.what);
+        if let Some(differs) = self.differences.iter().find(is_of_machine) {
+            document.answer.insert(0, two_machines(&words(differs)));
+        }
+        document
     }
 }
 
