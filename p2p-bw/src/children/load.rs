@@ -21,7 +21,7 @@ use super::series::{Sampled, Series};
 use crate::messages::{Finding, LOAD_PIECE, LoadRequest};
 
 /// Samples that the whole time is cut into, about.
-const SAMPLES: f64 = 60.0;
+const SAMPLES: u32 = 60;
 
 /// Between two words to the parent.
 const WORD: Duration = Duration::from_secs(1);
@@ -50,16 +50,15 @@ struct Work {
 }
 
 impl Work {
-    /// Takes a pass into a span of so many nanoseconds at least; the first warms up, as drivers load code in it, and only what it found
-    /// wrong counts.
+    /// Takes a pass into a new span or the last one; the first warms up, as drivers load code in it, and only what it found wrong counts.
     fn take(
         &mut self,
-        (pass, span_ns): (u64, f64),
+        (pass, is_new): (u64, bool),
         (amount, ns): (f64, f64),
         wrong: Option<String>,
     ) {
         match self.spans.last_mut() {
-            Some(last) if last.1 < span_ns => *last = (last.0 + amount, last.1 + ns),
+            Some(last) if !is_new => *last = (last.0 + amount, last.1 + ns),
             _ if pass > 0 && ns > 0.0 => self.spans.push((amount, ns)),
             _ => {}
         }
@@ -127,7 +126,7 @@ pub(super) fn run<B: Backend>(
     )?;
     let bytes = load.bytes as f64;
     let time = Duration::from_secs_f64(request.seconds);
-    let span_ns = request.seconds * 1e9 / SAMPLES;
+    let mut next = Duration::ZERO;
     let (mut written, mut checked, mut multiplied) =
         (Work::default(), Work::default(), Work::default());
     let (begun, mut told) = (Instant::now(), None);
@@ -137,12 +136,16 @@ pub(super) fn run<B: Backend>(
             told = Some(Instant::now());
             bench.doing(&format!("pass {}", passes + 1));
         }
+        let is_new = begun.elapsed() >= next;
+        if is_new {
+            next = begun.elapsed() + time / SAMPLES;
+        }
         let pass = load.pass(passes, launches)?;
-        written.take((passes, span_ns), (bytes, pass.written_ns), pass.wrong_word);
-        checked.take((passes, span_ns), (bytes, pass.checked_ns), None);
+        written.take((passes, is_new), (bytes, pass.written_ns), pass.wrong_word);
+        checked.take((passes, is_new), (bytes, pass.checked_ns), None);
         let operations = load.operations(launches);
         multiplied.take(
-            (passes, span_ns),
+            (passes, is_new),
             (operations, pass.multiplied_ns),
             pass.wrong_sum,
         );
