@@ -346,7 +346,10 @@ impl<'a> Plan<'a> {
             .delay_us
             .map(|us| format!("{us} us added to each all-reduce"));
         let parts: Vec<String> = variables.chain(flag).chain(delay).collect();
-        parts.join(", ")
+        match parts.is_empty() {
+            true => "as it is".to_owned(),
+            false => parts.join(", "),
+        }
     }
 }
 

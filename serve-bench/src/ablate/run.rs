@@ -61,6 +61,9 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         for (name, reason) in &plan.refused {
             (asker.say)(&format!("without {name}: {reason}"));
         }
+        if args.launches < 3 {
+            (asker.say)("fewer than 3 launches an arm decide nothing");
+        }
         all(&plan, folder, run, asker)
     })
 }
@@ -101,7 +104,10 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let (mut missing, mut servers) = (Vec::new(), Servers::default());
     let mut ablation = ablation(plan);
     let file = folder.join(FILE);
-    for (launch, own) in plan.launches.iter().zip(steps.chunks(2)) {
+    // What is there comes first: a signal then leaves it all in the file.
+    let mut launches: Vec<_> = plan.launches.iter().zip(steps.chunks(2)).collect();
+    launches.sort_by_key(|(_, own)| own.iter().any(|step| step.done(folder).is_none()));
+    for (launch, own) in launches {
         // With its server ends what the delay library writes.
         let ends = asker.tried(&mut run, own, &mut servers)?;
         let lost = ends.into_iter().find_map(Result::err);
@@ -127,6 +133,9 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
 fn of_launches(ablation: &Ablation) -> Ablation {
     let mut ablation = ablation.clone();
     ablation.arms.retain(|arm| !arm.launches.is_empty());
+    for arm in &mut ablation.arms {
+        arm.launches.sort_by_key(|one| one.order);
+    }
     ablation
 }
 

@@ -100,10 +100,10 @@ fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
     let count = results.len();
     match number {
         None if count > 0 => Ok(results),
-        None => bail!(
-            "{}",
-            refused.first().map_or("no result is there", String::as_str)
-        ),
+        None => match refused.first() {
+            Some(refusal) => bail!("{refusal}"),
+            None => bail!("{}: no result is there", file.display()),
+        },
         Some(number) if (1..=count).contains(&number) => Ok(vec![results.remove(number - 1)]),
         Some(number) => bail!("{} holds {count} results and no #{number}", file.display()),
     }

@@ -76,8 +76,21 @@ pub(crate) struct SloArgs {
 
     /// Flags of `tplens serve run` after `--`, such as --base-url URL --random-input-len 1024. The load, seed and results are
     /// set by the search.
-    #[arg(last = true, value_name = "RUN FLAGS")]
+    #[arg(last = true, value_name = "RUN FLAGS", value_parser = of_run)]
     pub(super) load: Vec<String>,
+}
+
+/// Flags of `tplens serve run` that every search sets, or that make another load than its own.
+const ITS_OWN: &str = "--num-prompts --requests --seed --out --duration --ramp-up-strategy --no-stream --request-rate";
+
+fn of_run(word: &str) -> Result<String, String> {
+    let mut own = ITS_OWN.split(' ');
+    match own.find(|own| word.split('=').next() == Some(own)) {
+        Some(own) => Err(format!(
+            "slo sets the load, its seed and its folder: leave {own} out"
+        )),
+        None => Ok(word.to_owned()),
+    }
 }
 
 /// What is searched.
@@ -103,7 +116,7 @@ impl Search {
 const ROUNDS: f64 = 4.0;
 
 /// What a request is assumed to take, s, until one did.
-const REQUEST_S: f64 = 10.0;
+const REQUEST_S: f64 = 1.0;
 
 impl SloArgs {
     /// What was searched, for its folder, where only the same search goes on; with the seed of the first run: of the command line, of
@@ -131,23 +144,30 @@ impl SloArgs {
     }
 
     /// Where to search: from the rate at which the requests that the objectives need arrive within the window.
-    pub(super) fn bounds(&self) -> Bounds {
+    ///
+    /// # Errors
+    /// In words: more in flight than a run takes.
+    pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let needed = f64::from(self.least_requests()) / self.window.as_secs_f64();
         let usual = ((needed * 1e3).floor() / 1e3).max(1.0);
         let whole = self.search == Search::Concurrency;
         let start = self.start.unwrap_or(if whole { 4.0 } else { usual });
+        if whole && !(1.0..=16_384.0).contains(&start.round()) {
+            return Err(format!("--start {start}: 1 to 16384 requests in flight"));
+        }
         let (start, lowest, highest) = match whole {
-            true => (start.round().clamp(1.0, 16_384.0), 1.0, 16_384.0),
+            true => (start.round(), 1.0, 16_384.0),
             false => (start, start / 1e3, start * 1e3),
         };
-        Bounds {
+        Ok(Bounds {
             start,
             lowest,
             highest,
-            resolution: self.resolution.0,
+            // Below it runs differ by less than they repeat.
+            resolution: self.resolution.0.max(0.005),
             runs: self.runs as usize,
             whole,
-        }
+        })
     }
 
     /// Requests that each run needs at least.

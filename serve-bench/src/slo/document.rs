@@ -71,10 +71,14 @@ fn sentences(answer: &Answer) -> Vec<String> {
     let Answer { found, unit, .. } = answer;
     let slo = answer.slo.join(" and ");
     // The last run of a load speaks for all of them.
-    let mut last = answer.runs.iter().rev();
-    let not = last.find(|run| Some(run.at) == found.not_met);
+    let at = |load: Option<f64>| answer.runs.iter().rev().find(|run| Some(run.at) == load);
+    let (met, not) = (at(found.met), at(found.not_met));
+    let counted = not.and_then(|run| run.running.zip(run.waiting));
+    let counted = counted.map_or_else(String::new, |(running, waiting)| {
+        format!(" ({running:.0} running, {waiting:.0} waiting)")
+    });
     let by = not.and_then(|run| run.limit);
-    let by = by.map_or_else(String::new, |by| format!("; limited by {by}"));
+    let by = by.map_or_else(String::new, |by| format!("; limited by {by}{counted}"));
     let is_unknown = found.not_met_verdict == Some(Verdict::NotKnown);
     let mut sentences = vec![match (found.met, found.not_met) {
         (Some(met), None) => {
@@ -86,6 +90,15 @@ fn sentences(answer: &Answer) -> Vec<String> {
         }
         (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
+    let attained = |run: &Judged| Some(format!("{:.1}% at {}", run.attained? * 100.0, run.at));
+    let parts = [met, not].into_iter().flatten().filter_map(attained);
+    let parts: Vec<String> = parts.collect();
+    if !parts.is_empty() {
+        sentences.push(format!(
+            "Requests that keep every objective on a percentile: {} {unit}.",
+            parts.join(", ")
+        ));
+    }
     let not = not.filter(|_| found.met.is_some() || !is_unknown);
     sentences.extend(not.map(|run| format!("At {} {unit} it is {}.", run.at, run.verdict)));
     sentences

@@ -113,6 +113,17 @@ impl Objective {
         self.statistic.2
     }
 
+    /// Whether its limit is one of single requests, as of a percentile, and not of their mean.
+    pub(super) fn is_of_requests(&self) -> bool {
+        self.statistic.1.is_some()
+    }
+
+    /// Whether a request keeps it; a mean's limit is none of single requests.
+    pub(super) fn is_kept_by(&self, request: &ServeRequest) -> bool {
+        let values = (self.latency.1)(request);
+        !self.is_of_requests() || values.iter().all(|ms| *ms <= self.limit_ms)
+    }
+
     /// What these requests, all successful and in the order of their arrival, say.
     pub(super) fn seen(&self, requests: &[&ServeRequest]) -> Seen {
         let groups = requests.iter().map(|request| (self.latency.1)(request));

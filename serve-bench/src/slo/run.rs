@@ -38,7 +38,7 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     asker.in_folder(args.out.as_deref(), "slo", |folder| {
-        let bounds = args.bounds();
+        let bounds = args.bounds().map_err(Stop::Usage)?;
         let [search, _, unit] = args.search.words();
         let mut answer = Answer {
             schema: SCHEMA,
@@ -49,10 +49,13 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             found: bounds.found(&[]),
             runs: Vec::new(),
         };
-        let ended = searched(args, &bounds, folder, &mut answer, asker);
+        // An answer that is there and final is not replaced by one that is still open.
+        let kept = json::read(&folder.join(ANSWER), bounded::RESULT);
+        let is_kept = kept.is_some_and(|kept| kept["found"]["outcome"] != "open");
+        let ended = searched(args, &bounds, (folder, &mut answer, is_kept), asker);
         // A search that a signal ends has its answer so far.
-        if ended.is_err() && (answer.runs.is_empty() || !matches!(ended, Err(Stop::Interrupted(_))))
-        {
+        let is_answer = matches!(ended, Err(Stop::Interrupted(_))) && !is_kept;
+        if ended.is_err() && (answer.runs.is_empty() || !is_answer) {
             return ended.map(|()| exit::DONE);
         }
         let page = folder.join(PAGE);
@@ -74,8 +77,7 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 fn searched(
     args: &SloArgs,
     bounds: &Bounds,
-    folder: &Path,
-    answer: &mut Answer,
+    (folder, answer, is_kept): (&Path, &mut Answer, bool),
     asker: &Asker<'_>,
 ) -> Result<(), Stop> {
     let (settings, seed) = args.settings(bounds, &folder.join(SETTINGS));
@@ -100,7 +102,9 @@ fn searched(
         answer.runs.push(judged);
         let tries = answer.runs.iter().map(|run| (run.at, run.verdict));
         answer.found = bounds.found(&tries.collect::<Vec<(f64, Verdict)>>());
-        json::write(&folder.join(ANSWER), answer)?;
+        if answer.found.next.is_none() || !is_kept {
+            json::write(&folder.join(ANSWER), answer)?;
+        }
     }
     Ok(())
 }

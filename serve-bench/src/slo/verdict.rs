@@ -1,7 +1,7 @@
 //! The verdict on a load from all its runs so far, and what kept the server from more. Pure.
 
 use record::caveat::Caveat;
-use record::{Serve, ServeFinding, ServeRequest};
+use record::{Serve, ServeFinding, ServeRequest, ServerChange};
 use serde::Serialize;
 
 use super::objective::{Objective, Seen};
@@ -34,10 +34,16 @@ pub(super) struct Judged {
     pub(super) requests_per_s: f64,
     /// Output tokens per second.
     output_tokens_per_s: Option<f64>,
+    /// Part of the run's requests that keep the limit of every objective on a percentile, 0 to 1, where there is one; failed ones
+    /// keep none.
+    pub(super) attained: Option<f64>,
     /// Part of the run's prompt tokens that came from a prefix cache, 0 to 1, where it is a finding.
     pub(super) prefix_cache: Option<f64>,
     /// What kept the server from more, where the load is not met.
     pub(super) limit: Option<Limit>,
+    /// The most requests that ran at once, and that waited, by the server's counters.
+    pub(super) running: Option<f64>,
+    pub(super) waiting: Option<f64>,
     /// The verdict on the load.
     pub(super) verdict: Verdict,
     /// What decided it.
@@ -105,6 +111,11 @@ impl Judged {
             Some(detail) => (Verdict::NotKnown, "client-limit", detail),
             None => decided(&seen, &by_run, succeeded.len(), of),
         };
+        let keeps = |one: &&ServeRequest| {
+            one.error.is_none() && objectives.iter().all(|of| of.is_kept_by(one))
+        };
+        let own = &serve.requests;
+        let attained = own.iter().filter(keeps).count() as f64 / own.len().max(1) as f64;
         let prefix_cache = findings(&serve).find_map(|finding| match finding {
             ServeFinding::PrefixCacheHits {
                 cached,
@@ -126,7 +137,10 @@ impl Judged {
                 .and_then(|of| of.completed_per_s)
                 .unwrap_or(summary.requests_per_s),
             output_tokens_per_s: summary.output_tokens_per_s,
+            attained: Some(attained).filter(|_| objectives.iter().any(Objective::is_of_requests)),
             prefix_cache,
+            running: change(&serve).and_then(|change| change.running_most),
+            waiting: change(&serve).and_then(|change| change.waiting_most),
             limit: limit(&serve, verdict, &seen),
             verdict,
             code,
@@ -212,12 +226,16 @@ fn of_client(serve: &Serve) -> Option<&str> {
     is_own.then_some("client-out-of-files")
 }
 
+/// How the server's counters changed over a run.
+fn change(serve: &Serve) -> Option<&ServerChange> {
+    let counters = serve.server.as_ref()?.counters.as_ref()?;
+    counters.change.as_ref()
+}
+
 /// What a load that is not met came up against, by its last run: by the server's counters where it has them, else by what was missed;
 /// `None` where it is met or not decided.
 fn limit(serve: &Serve, verdict: Verdict, seen: &[Seen]) -> Option<Limit> {
-    let counters = serve.server.as_ref().and_then(|one| one.counters.as_ref());
-    let change = counters.and_then(|counters| counters.change.as_ref());
-    let is_full = change.is_some_and(|change| {
+    let is_full = change(serve).is_some_and(|change| {
         change.kv_used_most > Some(CACHE_FULL) && change.waiting_most > Some(0.0)
     });
     let is_of_slots = |of: &ServeFinding| matches!(of, ServeFinding::MoreRequestsThanSlots { .. });
@@ -237,7 +255,7 @@ fn limit(serve: &Serve, verdict: Verdict, seen: &[Seen]) -> Option<Limit> {
 mod tests {
     use record::{
         Arrivals, RequestError, RequestErrorKind, ServeClient, ServeLoad, ServeServer,
-        ServerChange, ServerCounters,
+        ServerCounters,
     };
 
     use super::*;
@@ -307,6 +325,10 @@ mod tests {
             (found.verdict, found.code),
             (Verdict::NotSustained, "burst")
         );
+        assert_eq!(found.attained, Some(1.0));
+        // A mean is none of single requests.
+        let found = judged(&["mean_ttft<=45s"], &[], serve(39_900.0, 40_000.0));
+        assert_eq!(found.attained, None);
     }
 
     #[test]

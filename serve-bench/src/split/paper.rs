@@ -220,6 +220,10 @@ pub(crate) fn on_paper(
         figures.prefill_busy * 100.0,
         figures.batch
     );
+    let heading = match has_limits {
+        true => "Largest loads within the limits",
+        false => "Largest loads at any latency: --ttft, --tpot and --itl set limits",
+    };
     let document = Document {
         title: format!(
             "{model} on {}, {} in and {} out: {asked} of TP{} and TP{} on paper",
@@ -241,7 +245,7 @@ pub(crate) fn on_paper(
             ..Item::of(tone, busy)
         }],
         sections: vec![
-            Section::new("Largest loads within --ttft, --tpot and --itl", loads),
+            Section::new(heading, loads),
             Section::new("", table("part of TTFT, mean ms, %", parts)),
         ],
         made_by: format!("tplens predict {}", env!("CARGO_PKG_VERSION")),

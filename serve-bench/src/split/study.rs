@@ -335,6 +335,16 @@ impl ApartStudy<'_> {
             );
             Item::of(tone, busy).coded(code)
         }));
+        let lacks = |of: fn(&ServeRun) -> Option<Spread>| {
+            let mut arms = [Some(split), aggregated].into_iter().flatten();
+            arms.any(|arm| of(&arm.run).is_none_or(|of| of.p99.is_none()))
+        };
+        let is_by_mean = (args.ttft.is_some() && lacks(|run| run.ttft_ms))
+            || (args.itl.is_some() && lacks(|run| run.itl_ms));
+        if is_by_mean {
+            let text = "Judged by the mean where the table has no p99: too few values.";
+            findings.push(Item::of(Tone::Warning, text.to_owned()));
+        }
         if !limited.is_empty() {
             let text = format!("The load generator was the limit: {}", limited.join(", "));
             findings.push(Item::of(Tone::Warning, text).coded("client-limited"));

@@ -93,6 +93,10 @@ impl Cell {
 /// # Errors
 /// In words: no cell, or two of one name.
 pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
+    let mut rates = plan.matrix.iter().flat_map(|matrix| &matrix.rates);
+    if rates.any(|rate| !(1e-6..=1e6).contains(rate)) {
+        return Err("rates: each is a number from 0.000001 to 1000000".to_owned());
+    }
     let mut cells: Vec<Cell> = plan.matrix.iter().flat_map(of_matrix).collect();
     for cell in &mut cells {
         let (config, model) = (file_word(&cell.config, PART), file_word(&cell.model, PART));

@@ -201,7 +201,7 @@ fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Docume
     let mut document = view::serve::results(&labelled.collect::<Vec<_>>(), &[]);
     let lost = |(cell, end): &'_ Ended<'_>| Some((cell.server.clone(), end.clone().err()?));
     let lost: Vec<(String, String)> = ended.iter().filter_map(lost).collect();
-    let left = lost.chunk_by(|one, other| one == other).map(|cells| {
+    let left = lost.chunk_by(|one, other| one.0 == other.0).map(|cells| {
         let ((server, reason), left) = (&cells[0], cells.len());
         let text = format!("{server}: {left} cells left: {reason}");
         Item::of(Tone::Bad, text).coded("server-not-started")
@@ -223,12 +223,18 @@ fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Docume
     let curves = curves(results);
     let knees = curves.iter().filter_map(|curve| at_knee(curve));
     document.answer.extend(knees.take(KNEES));
-    // Curves stand on the page, and of a screen's room many cells leave none.
-    let plots = document.sections[0].blocks.split_off(1);
-    document.sections[0].detail = results.len() > ROWS;
-    document
-        .sections
-        .insert(1, Section::detail("Curves", plots));
+    if document.answer.len() == 1 {
+        let none = "No knee: it takes three loads of one length, with latencies.";
+        document.answer.push(none.to_owned());
+    }
+    let mut further = document.sections[0].blocks.split_off(1);
+    if let Some(Block::Table(means)) = document.sections[0].blocks.first_mut() {
+        let mut rest = means.clone();
+        rest.rows = means.rows.split_off(ROWS.min(means.rows.len()));
+        further.insert(0, Block::Table(rest));
+    }
+    let further = Section::detail("Curves and further cells", further);
+    document.sections.insert(1, further);
     document.next = vec![Next::plain(match (failed.is_empty(), lost.is_empty()) {
         (false, _) => {
             "run the same command with --redo: it measures failed cells again.".to_owned()
