@@ -88,7 +88,8 @@ fn load(
         args.duration.as_secs_f64()
     );
     for (position, end) in loaded(args, begun, interrupt).into_iter().enumerate() {
-        for point in points(position, end?) {
+        let request = request(args, begun, &begun.found[position]);
+        for point in points(position, &request, end?) {
             if let Outcome::Failed { reason } = &point.outcome {
                 say!("{}: {reason}", labels[position]);
             }
@@ -139,13 +140,16 @@ fn request(args: &LoadArgs, begun: &Begun, found: &Found) -> LoadRequest {
 }
 
 /// What memory and arithmetic of a device did.
-fn points(position: usize, mut found: Vec<Finding>) -> Vec<Point> {
+fn points(position: usize, request: &LoadRequest, mut found: Vec<Finding>) -> Vec<Point> {
     if let [one] = &found[..] {
         found.push(Finding::without_numbers(one.outcome.clone()));
     }
     let device = Endpoint::Device(position);
     let point = |(case, mut finding): (&str, Finding)| {
-        let mut bytes = 0;
+        let mut bytes = match case {
+            LOAD_MEMORY => request.bytes.unwrap_or_default(),
+            _ => 0,
+        };
         if let Outcome::Measured {
             quantities, link, ..
         } = &mut finding.outcome

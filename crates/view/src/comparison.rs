@@ -190,7 +190,7 @@ fn few(all: &[String]) -> Vec<String> {
 /// What is said first of files in which this shows two machines.
 #[must_use]
 pub fn two_machines(differs: &str) -> String {
-    format!("A and B are two machines: {differs}.")
+    format!("A and B may be of two machines: {differs}.")
 }
 
 /// A number's name, with its bytes where they are known.

@@ -25,8 +25,14 @@ const SMALL_COPIES: u32 = 100;
 /// Laps of a chain in one sample at most.
 const MAX_LAPS: u32 = 1024;
 
+/// Bytes that a kernel's copy moves at once.
+const VECTOR: u64 = 16;
+
 /// Bytes of the host memory in which a chase tells where it ended.
 const END_BYTES: usize = 8;
+
+/// Streams that were under way together for less than this part of the longest one's time are said to be so.
+const LEAST_OVERLAP: f64 = 0.95;
 
 /// Measures a job.
 ///
@@ -112,6 +118,11 @@ impl<B: Backend> Run<'_, B> {
             (self.job.bytes, copies, self.job.plan.warmups + 1),
             |series| sampling.stop(series),
         )?;
+        // Of one stream it is all of the time.
+        let partly_alone = stats::median(&sampled.overlaps);
+        let partly_alone = partly_alone.filter(|overlap| *overlap < LEAST_OVERLAP);
+        let partly_alone = partly_alone.map(|overlapped| Caveat::PartlyAlone { overlapped });
+        self.caveats.extend(partly_alone);
         let verification = self.verify(&lanes, chain.as_ref(), copies)?;
         answers.extend(nodes(&lanes));
         let thread = self.job.thread_node;
@@ -202,6 +213,12 @@ impl<B: Backend> Run<'_, B> {
             let end = device.alloc_host(HostKind::Pinned, END_BYTES, node)?;
             (Rc::clone(&chain), chain, Work::Chase(kernels, end))
         } else {
+            if kernels.is_some() && !self.job.bytes.is_multiple_of(VECTOR) {
+                let why =
+                    format!("it moves words of {VECTOR} bytes; use --sizes that are multiples");
+                let what = "a kernel's copy of this size";
+                return Err(DeviceError::Unsupported { what, why });
+            }
             let from = self.end(stream.from, issuer, node)?;
             let to = self.end(stream.to, issuer, node)?;
             let is_staged = self.case.pattern == Pattern::Staged;

@@ -32,6 +32,10 @@ const ANSWER: usize = 8;
 /// As a length of memory.
 const PIECE: usize = LOAD_PIECE as usize;
 
+/// Bytes of a copy at most, and copies of a pass about: large, so that no cache holds what the next one reads.
+const MOST_OF_COPY: usize = 256 << 20;
+const COPIES: usize = 16;
+
 /// Rounds of a launch of multiply-adds: some ten milliseconds, long beside a launch's cost, short beside what a driver takes for a hang.
 const ROUNDS: u64 = 8192;
 
@@ -77,7 +81,12 @@ impl Work {
     }
 
     /// What came of it, with its numbers, those that there are.
-    fn measured(&self, timing: Timing, rates: Vec<(String, Unit, Vec<f64>)>) -> Finding {
+    fn measured(
+        &self,
+        passes: u64,
+        timing: Timing,
+        rates: Vec<(String, Unit, Vec<f64>)>,
+    ) -> Finding {
         let rates = rates.into_iter().filter(|(.., rates)| !rates.is_empty());
         let series = rates.map(|(name, unit, samples)| Series {
             name,
@@ -87,13 +96,14 @@ impl Work {
         });
         let sampled = Sampled {
             series: series.collect(),
+            overlaps: Vec::new(),
             timing,
             stopped: StopReason::Budget,
         };
         let verification = match &self.first_wrong {
             None => Verification::Passed,
             Some(first) => Verification::WrongData {
-                seen: format!("wrong in {} passes; {first}", self.wrong),
+                seen: format!("wrong in {} of {passes} passes; {first}", self.wrong),
             },
         };
         Finding::without_numbers(sampled.measured(verification, None))
@@ -124,13 +134,14 @@ pub(super) fn run<B: Backend>(
         usize::try_from(bytes).unwrap_or(usize::MAX),
         kernels,
     )?;
+    let without_sums = without_kernels.clone().or(load.without_sums()?);
     let bytes = load.bytes as f64;
     let time = Duration::from_secs_f64(request.seconds);
     let mut next = Duration::ZERO;
     let (mut written, mut checked, mut multiplied) =
         (Work::default(), Work::default(), Work::default());
     let (begun, mut told) = (Instant::now(), None);
-    let (mut passes, mut launches) = (0, 1);
+    let (mut passes, mut launches) = (0, u32::from(without_sums.is_none()));
     while passes < 2 || (begun.elapsed() < time && !stop.load(Ordering::SeqCst)) {
         if told.is_none_or(|told: Instant| told.elapsed() >= WORD) {
             told = Some(Instant::now());
@@ -152,7 +163,7 @@ pub(super) fn run<B: Backend>(
         // As long as what is done to memory takes.
         let memory_ns = pass.written_ns + pass.checked_ns;
         let wanted = memory_ns * f64::from(launches) / pass.multiplied_ns.max(1.0);
-        launches = wanted.clamp(1.0, MOST_LAUNCHES).ceil() as u32;
+        launches = launches.min(1) * wanted.clamp(1.0, MOST_LAUNCHES).ceil() as u32;
         passes += 1;
     }
     let pieces = u32::try_from(load.bytes / PIECE).unwrap_or(u32::MAX);
@@ -165,11 +176,11 @@ pub(super) fn run<B: Backend>(
     // Bytes a nanosecond are GB/s; operations a nanosecond are thousandths of a TFLOP/s.
     let [writes, checks] = [(&written, "write"), (&checked, "check")]
         .map(|(work, name)| work.rates(name, Unit::GbPerS, 1.0));
-    let mut of_memory = written.measured(timing, vec![writes, checks]);
-    let of_sums = match &without_kernels {
+    let mut of_memory = written.measured(passes, timing, vec![writes, checks]);
+    let of_sums = match without_sums {
         None => {
             let rates = multiplied.rates("multiply_add", Unit::TflopPerS, 1e-3);
-            multiplied.measured(timing, vec![rates])
+            multiplied.measured(passes, timing, vec![rates])
         }
         Some(why) => Finding::without_numbers(Outcome::Skipped {
             reason: FailureKind::Unsupported
@@ -207,17 +218,30 @@ struct Pass {
 
 impl<D: Device> Load<D> {
     fn new(device: &D, bytes: usize, kernels: Option<Rc<Kernels<D>>>) -> Result<Self> {
-        let bytes = (bytes / PIECE).max(1) * PIECE;
+        let piece = match kernels {
+            Some(_) => PIECE,
+            None => (bytes / COPIES).clamp(PIECE, MOST_OF_COPY) / PIECE * PIECE,
+        };
+        let mut bytes = (bytes / piece).max(1) * piece;
         let (kernels, of_host) = match kernels {
             Some(kernels) => (Some((kernels, device.alloc(2 * ANSWER)?)), 2 * ANSWER),
-            None => (None, PIECE),
+            None => (None, piece),
+        };
+        let memory = loop {
+            match device.alloc(bytes) {
+                // Somebody else took what was free; what fits is loaded.
+                Err(DeviceError::OutOfMemory { .. }) if bytes > piece => {
+                    bytes = bytes / 2 / piece * piece;
+                }
+                memory => break memory?,
+            }
         };
         let event = || device.event();
         Ok(Self {
             streams: [device.stream()?, device.stream()?],
             marks: [event()?, event()?, event()?, event()?, event()?],
             ordinal: device.ordinal() as u64,
-            memory: device.alloc(bytes)?,
+            memory,
             host: device.alloc_host(HostKind::Pinned, of_host, None)?,
             bytes,
             kernels,
@@ -226,6 +250,19 @@ impl<D: Device> Load<D> {
 
     fn items(kernels: &Kernels<D>) -> u64 {
         kernels.burn_items(TURNS)
+    }
+
+    /// Why a device that takes other kernels does not take the one that multiplies, which is launched once.
+    fn without_sums(&self) -> Result<Option<String>> {
+        let ([_, stream], Some((kernels, answers))) = (&self.streams, &self.kernels) else {
+            return Ok(None);
+        };
+        let (items, answer) = (Self::items(kernels), Place::Device(answers, ANSWER));
+        let tried = kernels.burn(stream, items, 1, 0, answer);
+        match tried.and_then(|()| stream.synchronize()) {
+            Err(error) if error.is_lost() => Err(error),
+            tried => Ok(tried.err().map(|error| error.to_string())),
+        }
     }
 
     /// Operations of so many launches; a multiply-add is two.
@@ -284,18 +321,19 @@ impl<D: Device> Load<D> {
 
     fn by_copies(&self, pattern: Pattern) -> Result<Pass> {
         let ([stream, _], [begun, written, ..]) = (&self.streams, &self.marks);
+        let piece = self.host.len();
         self.host.with_bytes(|bytes| pattern.fill(bytes))?;
         stream.record(begun)?;
-        stream.host_to_device((&self.memory, 0), (&self.host, 0), PIECE)?;
-        for at in (PIECE..self.bytes).step_by(PIECE) {
-            stream.device_to_device((&self.memory, at), (&self.memory, at - PIECE), PIECE)?;
+        stream.host_to_device((&self.memory, 0), (&self.host, 0), piece)?;
+        for at in (piece..self.bytes).step_by(piece) {
+            stream.device_to_device((&self.memory, at), (&self.memory, at - piece), piece)?;
         }
         stream.record(written)?;
         stream.synchronize()?;
         // What does not come back must not look right by what lay there before.
         self.host.with_bytes(|bytes| bytes.fill(0))?;
-        let last = self.bytes - PIECE;
-        stream.device_to_host((&self.host, 0), (&self.memory, last), PIECE)?;
+        let last = self.bytes - piece;
+        stream.device_to_host((&self.host, 0), (&self.memory, last), piece)?;
         stream.synchronize()?;
         let wrong = self
             .host

@@ -28,6 +28,8 @@ pub(super) struct Series {
 /// Samples of a job.
 pub(super) struct Sampled {
     pub(super) series: Vec<Series>,
+    /// The part of the longest lane's time in which the shortest ran, of each sample.
+    pub(super) overlaps: Vec<f64>,
     pub(super) timing: Timing,
     pub(super) stopped: StopReason,
 }
@@ -47,17 +49,20 @@ pub(super) fn sampled<B: Backend>(
         copies_per_sample: copies,
         warmup_copies,
     };
-    let mut series = Vec::<Series>::new();
+    let (mut series, mut overlaps) = (Vec::<Series>::new(), Vec::new());
     loop {
         if !bench.is_quiet {
-            let taken = series.first().map_or(0, |one| one.samples.len());
-            bench.tell(&WorkerReply::Timing(taken));
+            bench.tell(&WorkerReply::Timing(overlaps.len()));
         }
         let sample = lanes.run(copies)?;
         if timing.gate != sample.gate {
             timing.gate = sample.gate;
+            overlaps.clear();
             series.clear();
         }
+        let lanes = || sample.lanes.iter().copied();
+        let shortest = lanes().fold(f64::INFINITY, f64::min);
+        overlaps.push(shortest / lanes().fold(0.0, f64::max));
         let values = values((measures, &names), (bytes, copies), &sample);
         for (at, (name, unit, value)) in values.into_iter().enumerate() {
             if at == series.len() {
@@ -77,6 +82,7 @@ pub(super) fn sampled<B: Backend>(
         if let Some(stopped) = stop(&watched) {
             return Ok(Sampled {
                 series,
+                overlaps,
                 timing,
                 stopped,
             });

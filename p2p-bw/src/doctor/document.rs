@@ -30,11 +30,16 @@ pub(super) struct Shown {
 /// Things to do that a screen lists.
 const MOST: usize = 4;
 
+/// The command that reads links under load.
+const WATCH: &str = "tplens monitor";
+
 /// Rules that could not be read that a screen lists.
 const MOST_UNREAD: usize = 4;
 
 /// All findings; those that are ok as a count, and as a detail.
-pub(super) fn document(shown: &Shown) -> Document {
+///
+/// Commands to go on with are for the simulated machine that was asked for, if it was one.
+pub(super) fn document(shown: &Shown, sim: Option<&str>) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
     let is_bad = |group: &&Group<'_>| group.first.verdict == Verdict::Bad;
     let bad = faults.iter().filter(is_bad).count();
@@ -50,6 +55,10 @@ pub(super) fn document(shown: &Shown) -> Document {
     for group in &faults {
         let code = &group.first.code;
         let text = codes::todo(code).map(|todo| format!("{code}: {todo}"));
+        let text = text.map(|text| match sim {
+            Some(name) => text.replace(WATCH, &format!("{WATCH} --sim {name}")),
+            None => text,
+        });
         let text = text.filter(|text| !next.iter().any(|known| known.text == *text));
         next.extend(text.map(Next::plain));
     }

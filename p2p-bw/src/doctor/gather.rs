@@ -9,7 +9,6 @@ use inventory::{BackendArg, Built, Found};
 use program::command_line::seconds;
 use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, say, sim};
-use record::LinkDevice;
 use runner::Interrupt;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
@@ -55,7 +54,12 @@ pub(super) fn gather(
     let on = &args.on;
     let library = collectives(on.sim.as_deref())?;
     let tree = (passing_folder("doctor"), &library[..]);
-    let (sysfs, machine, driver) = match Begun::find(on, tree, args.deadline, interrupt)? {
+    // Only a driver numbers GPUs.
+    let all = DeviceArgs {
+        gpus: None,
+        ..on.clone()
+    };
+    let (sysfs, machine, driver) = match Begun::find(&all, tree, args.deadline, interrupt)? {
         Ok(begun) if begun.is_host() => {
             let reason = match on.backend == HOST {
                 true => "no driver is asked (--backend host)".to_owned(),
@@ -70,7 +74,7 @@ pub(super) fn gather(
     let mut is_missing = false;
     match driver {
         Ok(begun) => {
-            driven(&mut given, &begun, args.deadline, interrupt)?;
+            driven(&mut given, args, &begun, interrupt)?;
             begun.tell();
         }
         Err(reason) => {
@@ -116,18 +120,22 @@ const HOST: BackendArg = BackendArg::Named(Built::Host);
 /// What a driver and its management library tell of the devices, and versions.
 fn driven(
     given: &mut Given,
+    args: &DoctorArgs,
     begun: &Begun,
-    deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
-    let unmanaged = begun.chosen.inventory.unmanaged.as_deref();
+    let (backend, inventory) = (begun.chosen.backend, &begun.chosen.inventory);
+    let found =
+        inventory::select(args.on.gpus.as_deref(), backend, inventory).map_err(Stop::Usage)?;
+    let unmanaged = inventory.unmanaged.as_deref();
     let untold = unmanaged.unwrap_or("the management library does not tell of this device");
-    let device = |(found, described): (&Found, &LinkDevice)| {
+    let device = |found: &Found| {
+        let described = inventory::describe(found, backend, &begun.sysfs, &begun.machine);
         // One of which the management library tells how it is used was found in its list, with its instances.
         let is_managed = unmanaged.is_none() || found.busy.is_some();
         let nvlinks = found.nvlinks.clone();
         Device {
-            label: described.label.clone(),
+            label: described.label,
             name: Some(record::control::replaced(&described.name)),
             address: described.address,
             mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
@@ -137,11 +145,10 @@ fn driven(
             repairs: found.repairs.clone().ok_or(untold).into(),
         }
     };
-    let devices = begun.found.iter().zip(&begun.devices);
-    given.devices = devices.map(device).collect();
+    given.devices = found.iter().map(device).collect();
     given.undriven = None;
     given.unversioned = Vec::new();
-    software::versions(given, &begun.chosen, deadline, interrupt)
+    software::versions(given, &begun.chosen, args.deadline, interrupt)
 }
 
 /// A driver that waits for the fabric of NVSwitches does not start, and the management library says why.

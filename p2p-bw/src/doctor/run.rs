@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DoctorArgs, interrupt: &Interrupt, show: Show) -> Resul
     let shown = judged((source, args.on.sim.is_some()), &facts);
     let printed = match args.json {
         true => outputs::json(&shown)?,
-        false => show.print(&document::document(&shown)),
+        false => show.print(&document::document(&shown, args.on.sim.as_deref())),
     };
     let of_missing = is_missing.then_some(exit::INCONCLUSIVE);
     let codes = [printed, exit_code(&shown.counts)].into_iter();

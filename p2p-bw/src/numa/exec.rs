@@ -34,7 +34,7 @@ pub(crate) struct ExecArgs {
     on: DeviceArgs,
 
     /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["gpus", "backend", "sim"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| text.trim().parse::<u32>(), conflicts_with_all = ["gpus", "backend", "sim"])]
     node: Vec<u32>,
 
     /// Move each process that opens a GPU to the nodes of the GPUs it opened, with the memory that it has by then.
@@ -133,6 +133,11 @@ fn bound(args: &ExecArgs, machine: &Machine, nodes: &NumaBinding) -> Result<u8, 
             say!("SIMULATED: the nodes are those of simulated machine {name}, not of this one");
         }
         say!("{}; the environment is not changed", nodes.basis);
+        if args.per_rank {
+            say!(
+                "numactl binds the whole program; --per-rank also moves each process to the nodes of its GPUs"
+            );
+        }
         if shown != words {
             say!("not whole: what may be a secret is printed as <redacted>");
         }

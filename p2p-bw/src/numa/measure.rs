@@ -1,6 +1,7 @@
 //! `tplens numa`: bandwidth and latency of every GPU, node, kind of memory and direction, one point after another, each kept before the
 //! next begins.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,7 +14,7 @@ use record::unit::ByteCount;
 use record::{LinkUse, NUMA_PROGRAM, Numa, NumaEvent, NumaPoint, Outcome};
 use runner::Interrupt;
 
-use super::nodes::{binding, check, joined};
+use super::nodes::{binding, check, free, joined, too_little};
 use super::plan::{left_out, plan};
 use crate::begun::{Begun, DeviceArgs, RunningArgs, SamplingArgs, one_size, recorded};
 use crate::cases::Memory;
@@ -81,6 +82,11 @@ fn measured(args: &MeasureArgs, begun: &Begun, interrupt: &Interrupt) -> Result<
     let mut session = Session {
         begun,
         recorder: begun.record(NUMA_PROGRAM)?,
+        // Read once, before buffers that are kept from one point to the next count as taken.
+        free: match begun.is_soft() {
+            true => BTreeMap::new(),
+            false => free(&begun.sysfs, machine),
+        },
     };
     let time = (args.running.deadline, interrupt);
     let outcome = session.begin(bytes).and_then(|()| {
@@ -104,6 +110,8 @@ fn exit_code(numa: &Numa) -> u8 {
 /// One run under way.
 struct Session<'a> {
     begun: &'a Begun,
+    /// What each node had free before anything was measured; empty on a simulated machine, whose nodes hold nothing.
+    free: BTreeMap<u32, u64>,
     recorder: Recorder<Numa>,
 }
 
@@ -137,6 +145,13 @@ impl Points for Session<'_> {
         let (memory, thread) = (node(point.memory()), node(point.thread()));
         let group = format!("{label} memory {memory} thread {thread} {}", point.bytes);
         (group, point.case.key.to_owned())
+    }
+
+    /// Its node has too little memory free.
+    fn refusal(&self, point: &Planned) -> Option<Outcome> {
+        let node = point.memory()?;
+        let reason = too_little(node, *self.free.get(&node)?, point.host_bytes(true))?;
+        Some(Outcome::Skipped { reason })
     }
 
     fn measured(

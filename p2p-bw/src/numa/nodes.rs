@@ -1,10 +1,14 @@
-//! NUMA nodes to which a program that uses some GPUs is best bound: those of the GPUs, or the nearest that have CPUs and memory.
+//! NUMA nodes: those to which a program that uses some GPUs is best bound (those of the GPUs, or the nearest that have CPUs and memory), and
+//! what a node has free: the kernel ends a process that touches more bound memory than the node can give.
+//!
+//! It is asked before memory is made, and others may take it meanwhile, so that not all of it is used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use program::Stop;
-use record::NumaBinding;
-use topology::{Machine, NumaNode};
+use record::unit::ByteCount;
+use record::{Failure, FailureKind, NumaBinding};
+use topology::{Machine, NumaNode, Sysfs};
 
 /// The binding for devices on these nodes; `None` where the kernel says the node of none, or shows no nodes.
 pub(super) fn binding(nodes: &[Option<u32>], machine: &Machine) -> Option<NumaBinding> {
@@ -91,10 +95,42 @@ fn nearest(machine: &Machine, from: u32, has: fn(&NumaNode) -> bool) -> Option<u
     nodes.min_by_key(distance).map(|node| node.id)
 }
 
+/// What every node has free, as far as the kernel tells.
+pub(super) fn free(sysfs: &Sysfs, machine: &Machine) -> BTreeMap<u32, u64> {
+    let nodes = machine.nodes.iter();
+    nodes
+        .filter_map(|node| Some((node.id, free_of(sysfs, node.id)?)))
+        .collect()
+}
+
+/// Bytes that are free on a node, with half of the files that it caches: the kernel gives these back, and keeps some for programs
+/// that run. `None` where the kernel does not tell.
+fn free_of(sysfs: &Sysfs, node: u32) -> Option<u64> {
+    let text = sysfs.read_text(format!("sys/devices/system/node/node{node}/meminfo"))?;
+    let bytes = |name: &str| -> Option<u64> {
+        let amount = text
+            .lines()
+            .find_map(|line| Some(line.split_once(name)?.1))?;
+        let kib: u64 = amount.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        kib.checked_mul(1024)
+    };
+    let files = bytes(" Active(file):").unwrap_or(0) + bytes(" Inactive(file):").unwrap_or(0);
+    Some(bytes(" MemFree:")? + files / 2)
+}
+
+/// Why so much is not made on a node that has so much free: more than three quarters of it.
+pub(super) fn too_little(node: u32, free: u64, wanted: u64) -> Option<Failure> {
+    (wanted > free / 4 * 3).then(|| {
+        FailureKind::OutOfMemory.of(format!(
+            "not tried: it needs up to {} on node {node}, which has {} free; use a smaller --size, or free memory there",
+            ByteCount(wanted),
+            ByteCount(free)
+        ))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use topology::Cpus;
 
     use super::*;
@@ -166,5 +202,28 @@ mod tests {
         );
         assert_eq!(binding(&[None, None], &machine()), None);
         assert_eq!(binding(&[], &machine()), None);
+    }
+
+    #[test]
+    fn half_of_the_cached_files_count_as_free_and_a_quarter_of_all_is_left() {
+        let root = std::env::temp_dir().join(format!("p2p-bw-free-{}", std::process::id()));
+        let folder = root.join("sys/devices/system/node/node1");
+        std::fs::create_dir_all(&folder).unwrap();
+        let meminfo = "Node 1 MemTotal:       4096 kB\nNode 1 MemFree:        1000 kB\nNode 1 Active:         900 kB\n\
+                       Node 1 Active(file):    300 kB\nNode 1 Inactive(file):  500 kB\n";
+        std::fs::write(folder.join("meminfo"), meminfo).unwrap();
+        let sysfs = Sysfs::at(&root);
+        let free = free_of(&sysfs, 1);
+        let without = free_of(&sysfs, 0);
+        std::fs::remove_dir_all(&root).unwrap();
+        // 1000 + (300 + 500) / 2 = 1400 KiB.
+        assert_eq!((free, without), (Some(1400 << 10), None));
+        // Three quarters are 1050 KiB.
+        assert_eq!(too_little(1, 1400 << 10, 1050 << 10), None);
+        let why = too_little(1, 1400 << 10, 1051 << 10).unwrap();
+        assert!(
+            why.contains("node 1") && why.contains("smaller --size"),
+            "{why}"
+        );
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Monitor<'a> {
     asked: Vec<Instant>,
     /// What came since then.
     readings: Readings,
+    /// Those of them that came while copies ran: a later one may be of a link that idles.
+    running: Readings,
     /// How long the next answer may take.
     patience: Duration,
     /// What happened to the child, where it was lost.
@@ -50,6 +52,7 @@ impl<'a> Monitor<'a> {
                 .transpose()?,
             asked: Vec::new(),
             readings: Readings::new(),
+            running: Readings::new(),
             patience: ANSWER.max(deadline * OPENING_STEPS),
             lost: None,
         })
@@ -70,11 +73,14 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Waits for what is outstanding and gives the sum since the last call.
-    pub(super) fn collect(&mut self) -> Readings {
+    /// Waits for what is outstanding and gives the sum since the last call, and that of what came while copies ran.
+    pub(super) fn collect(&mut self) -> (Readings, Readings) {
         self.take(self.patience);
         self.asked.clear();
-        std::mem::take(&mut self.readings)
+        (
+            std::mem::take(&mut self.readings),
+            std::mem::take(&mut self.running),
+        )
     }
 
     /// Ends the child, and says what happened to it, where it was lost.
@@ -92,8 +98,11 @@ impl<'a> Monitor<'a> {
                 Some(Ok((SamplerReply { device, answer }, _))) => {
                     self.patience = ANSWER;
                     if let Answer::Link(reading) = answer {
-                        let sum = merged(self.readings.get(&device), reading);
-                        self.readings.insert(device, sum);
+                        let sums = [&mut self.readings, &mut self.running];
+                        for sums in sums.into_iter().take(1 + usize::from(patience.is_zero())) {
+                            let sum = merged(sums.get(&device), reading.clone());
+                            sums.insert(device, sum);
+                        }
                     }
                     continue;
                 }

@@ -65,11 +65,13 @@ pub(crate) fn announce(
     let samples_s = share.as_secs_f64().clamp(least, most);
     let point_s = |point: &Planned| samples_s + POINT_S + BYTE_S * point.bytes.0 as f64;
     let seconds: f64 = planned.iter().map(point_s).sum();
-    // Of a simulated machine only the moving of bytes is real.
-    let real = if begun.is_soft() { 0.25 } else { 1.0 };
-    let about = program::minutes(real * (seconds + PROBE_S * probes as f64));
+    let about = program::minutes(seconds + PROBE_S * probes as f64);
+    let about = match begun.is_soft() {
+        true => String::new(),
+        false => format!(", about {about}"),
+    };
     let s = if planned.len() == 1 { "" } else { "s" };
-    say!("{} point{s} to measure, about {about}", planned.len());
+    say!("{} point{s} to measure{about}", planned.len());
 }
 
 /// Measures all points, or as many as it can, in the time that is left to each.

@@ -21,11 +21,13 @@ use crate::cases::{self, Case, Engine};
 /// Bytes of one copy on the host backend at least, and at most.
 const HOST_BYTES: (u64, u64) = (64 << 20, 1 << 30);
 
-/// The smallest power of two above the last-level cache, within bounds; copies between two such buffers outgrow it twice.
+/// The smallest power of two above the last-level cache, within bounds; copies between two such buffers outgrow it twice. The most where
+/// the cache is not known.
 pub(crate) fn default_host_bytes(machine: &Machine) -> u64 {
-    let cache = machine.cpus.last_level_cache_bytes.unwrap_or(0);
-    (cache + 1)
-        .next_power_of_two()
+    let above = |cache: u64| (cache + 1).next_power_of_two();
+    let cache = machine.cpus.last_level_cache_bytes;
+    cache
+        .map_or(HOST_BYTES.1, above)
         .clamp(HOST_BYTES.0, HOST_BYTES.1)
 }
 

@@ -71,7 +71,7 @@ pub(super) struct Session<'a> {
     pub(super) interrupt: &'a Interrupt,
     pub(super) recorder: Recorder<Links>,
     pub(super) monitor: Monitor<'a>,
-    /// What was read of each device at its last point.
+    /// What was read of each device while copies of its last point ran.
     pub(super) last: Readings,
     /// What earlier boots of this machine did; known once the devices are.
     pub(super) remembered: Intents,
@@ -134,7 +134,7 @@ impl Session<'_> {
     pub(super) fn measure(&mut self, planned: &[Planned]) -> Result<(), Break> {
         let begun = self.begun;
         self.monitor.ask(0..begun.devices.len());
-        let idle = self.monitor.collect();
+        let (idle, _) = self.monitor.collect();
         let known = described(begun, &idle, planned, self.interrupt);
         for caveat in known::busy(&begun.devices) {
             say!("{}", view::caveat(&caveat).text);
@@ -213,13 +213,16 @@ impl Session<'_> {
     }
 
     /// Puts link readings into the record where they say something new.
-    fn keep_readings(&mut self, readings: &Readings) -> Result<(), Break> {
+    fn keep_readings(&mut self, readings: &Readings, mut running: Readings) -> Result<(), Break> {
         for (device, reading) in readings {
             let devices = &self.recorder.payload.devices;
             let before = devices.get(*device).and_then(|one| one.loaded.as_ref());
             let says = |one: &LinkReading| (one.device, one.slot, one.narrowed_to);
-            let last = self.last.insert(*device, reading.clone());
-            let reading = link::proven(before, last.as_ref(), reading);
+            let running = running.remove(device);
+            let fell = link::proven(before, self.last.get(device), running.as_ref());
+            self.last.extend(running.map(|running| (*device, running)));
+            let mut reading = reading.clone();
+            reading.narrowed_to = reading.narrowed_to.or(fell);
             let merged = link::merged(before, reading);
             if before.map(says) != Some(says(&merged)) {
                 let (device, reading) = (*device, merged);
@@ -264,8 +267,8 @@ impl Points for Session<'_> {
         };
         let run = |one: &mut Measurer<'_>| one.run(job, &mut on_sample);
         let found = self.remembered.guarded(&intents, measurer, run)?;
-        let readings = self.monitor.collect();
-        self.keep_readings(&readings)?;
+        let (readings, running) = self.monitor.collect();
+        self.keep_readings(&readings, running)?;
         let links = BoxLinks {
             links: &self.recorder.payload,
             readings: &readings,

@@ -70,6 +70,20 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
         sections.extend(affinity(found));
     }
     sections.extend(captured.tables.iter().map(pairs));
+    let gpus = captured.gpus.iter().flat_map(|gpu| {
+        let own = [
+            format!("GPU{}", gpu.number),
+            shown(gpu.address),
+            shown(gpu.name.as_ref()),
+            shown(gpu.uuid.as_ref()),
+        ];
+        let instances = gpu.mig.iter().map(|mig| {
+            let name = format!("MIG {}", mig.number);
+            [name, String::new(), mig.profile.clone(), mig.uuid.clone()]
+        });
+        std::iter::once(own).chain(instances)
+    });
+    sections.extend(detail("GPUs", ["", "address", "what", "UUID"], gpus));
     sections.extend(nodes(&captured.nodes));
     Document {
         title: format!("From {}", captured.sources.join(", ")),

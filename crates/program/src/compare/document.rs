@@ -6,7 +6,7 @@ use view::comparison::{Compared, ComparedRow, place, two_machines};
 use super::comparison::{Comparison, Difference, Missing, Row, Side};
 
 /// Facts that one machine has once.
-const MACHINE: [&str; 3] = ["host", "device", "devices"];
+const MACHINE: [&str; 2] = ["host", "device"];
 
 impl<K> Comparison<K> {
     /// The comparison as a document.
