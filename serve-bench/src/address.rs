@@ -30,7 +30,10 @@ impl Address {
     /// A path below what stands before `/v1`.
     pub(crate) fn path(&self, path: &str) -> String {
         let own = self.0.path().trim_end_matches('/');
-        format!("{}{path}", own.strip_suffix("/v1").unwrap_or(own))
+        format!(
+            "{}{path}",
+            own.strip_suffix("/v1").unwrap_or(own).trim_end_matches('/')
+        )
     }
 
     /// The host, an IPv6 address without its brackets.

@@ -93,7 +93,7 @@ pub(crate) fn line() -> Command {
     // What is derived brings texts of its own.
     Own::augment_subcommands(line)
         .about("Measures what connects GPUs, what tensor parallelism puts on it, and a server under load, and explains the one by the other")
-        .after_help("Begin with `tplens demo`, which shows the whole chain, simulated, in a minute or a few, or with `tplens p2p`, which measures this machine. `tplens help CODE` explains a code that a result names, such as link-below-slot, or a word such as TPOT. Exit codes: 0 done or accepted, 1 rejected, a regression or a failed check, 2 wrong command line or input, 3 inconclusive or refused, 4 not written or a fault of the program, 5 wrong data, 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept")
+        .after_help("Begin with `tplens demo`, which shows the whole chain, simulated, in a minute, or with `tplens p2p`, which measures this machine. `tplens help CODE` explains a code that a result names, such as link-below-slot, or a word such as TPOT. Exit codes: 0 done or accepted, 1 rejected, a regression or a failed check, 2 wrong command line or input, 3 inconclusive or refused, 4 not written or a fault of the program, 5 wrong data, 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept")
 }
 
 /// Runs the worker that a first argument stands for, and gives its exit code.

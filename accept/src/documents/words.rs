@@ -149,7 +149,7 @@ fn beside(check: &Check, evidence: &Evidence) -> Option<String> {
         _ => limit.warn.or(limit.fail),
     };
     if let Some(line) = line {
-        words += &format!(" (assumed limit {:.0}%)", line / ceiling * 100.0);
+        words += &format!(" (limit {:.0}%)", line / ceiling * 100.0);
     }
     let ordered = limit.ordered.as_ref();
     if let Some(ordered) = ordered.filter(|ordered| ordered.link != link) {

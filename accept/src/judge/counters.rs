@@ -178,7 +178,7 @@ fn of_lines(lines: &[String], is_before: bool) -> Came {
     events.reverse();
     events.sort_by_key(|(verdict, ..)| *verdict != Verdict::Fail);
     let of = |count: usize| match lines.len() {
-        0 => "nothing to read".to_owned(),
+        0 => "no lines".to_owned(),
         all => format!("{count} of {all} lines"),
     };
     let count = Seen::of("lines of faults", of(events.len()), SOURCE).expecting(of(0));

@@ -75,8 +75,10 @@ pub fn say_progress(progress: &Progress<'_>, say: &dyn Fn(&str)) {
                 exit::DONE => String::new(),
                 code => format!(", exit code {code}"),
             };
-            let last = (!code.is_empty()).then(|| (*last).to_owned());
-            let result = result(folder).or(last);
+            let result = match code.is_empty() {
+                true => result(folder),
+                false => Some((*last).to_owned()),
+            };
             let result = result.map_or_else(String::new, |result| format!(": {result}"));
             format!("{step}: done in {:.1} s{code}{result}", took.as_secs_f64())
         }

@@ -26,6 +26,9 @@ const TEXTS: [&[u8]; 4] = [
     br#""reasoning":""#,
 ];
 
+/// So many chunks in a row that differ in more than their text are compared no longer.
+const UNLIKE: u32 = 8;
+
 /// What was found in a body so far.
 #[derive(Debug, Default)]
 pub(super) struct Content {
@@ -41,6 +44,8 @@ pub(super) struct Content {
     pub(super) chunks: Vec<Chunk>,
     /// What chunks with nothing but text look like.
     alike: Option<Alike>,
+    /// Chunks in a row that look like none before.
+    unlike: u32,
     /// Empty text with a finish reason after which no more tokens came.
     empty_finish: Option<Chunk>,
     /// The server's count; the last one.
@@ -289,6 +294,7 @@ impl Content {
                 .as_ref()
                 .is_some_and(|alike| alike.is(event.data))
         {
+            self.unlike = 0;
             return self.chunk(at, None, None);
         }
         let failure = match look(event.data) {
@@ -296,8 +302,9 @@ impl Content {
                 let has_more = seen.token_ids.is_some() || seen.usage.is_some() || seen.finished;
                 let is_text = seen.carries == Carries::Tokens && !has_more && seen.error.is_none();
                 self.object(seen, event.error, at);
-                if is_text && let Some(alike) = Alike::of(event.data) {
-                    self.alike = Some(alike);
+                if is_text && self.unlike < UNLIKE {
+                    self.unlike += 1;
+                    self.alike = Alike::of(event.data);
                 }
                 return;
             }

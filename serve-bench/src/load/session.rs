@@ -259,6 +259,7 @@ impl Session<'_> {
                         }
                         self.found(ServeFinding::WarmupFailed { detail })?;
                     }
+                    warmups = Vec::new();
                     self.beside.begin(|| self.interrupt.signal().is_some());
                     // That the load has ended meanwhile shows in the channel.
                     let _ = go.take().map(|go| go.send(()));

@@ -412,7 +412,7 @@ fn a_chunk_that_differs_in_its_text_alone_says_what_reading_it_says() {
     let start = Instant::now();
     let named = |text: &str, model: &str| chunk(text, "", &format!(",\"model\":\"{model}\""));
     let first = named("a", "x");
-    // A blank before the text is no engine's form, so that each chunk is read.
+    // A blank before the text is not looked for, so that each chunk is read.
     let blank = first.replace("\"text\":", "\"text\": ");
     let said = |first: &str, other: &[u8]| {
         let parts = [first.as_bytes(), first.as_bytes(), other, DONE.as_bytes()];

@@ -15,8 +15,9 @@ prefill engine holds, one is asked to take it for one token, which frees it; whe
 /metrics name the lease that ends it.
 
 GET /health is 200 while one engine of each kind can be reached, GET /metrics counts, GET /v1/models and /version are a decode engine's \
-answers. SIGTERM and SIGINT let requests end for --grace seconds; a second one ends at once. A request has 32 MiB, a \
-prefill engine's reply 16 MiB.";
+answers. SIGTERM and SIGINT let requests end for --grace seconds; a second one of the same \
+kind ends at once, and the journal lacks what was under way. A request has 32 MiB, all that are held together 1 GiB, a prefill \
+engine's reply 16 MiB.";
 
 /// Give prefill and decode engines one address: an OpenAI server before vLLM, SGLang or llm-d that are split.
 #[derive(Debug, Clone, clap::Args)]

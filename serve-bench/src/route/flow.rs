@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use disagg::{Body, Dialect, Order};
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::{Request, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::journal::Kv;
 use super::peer::{Exchange, Failure, Peer, Sent, kept, passed_on};
@@ -91,7 +92,8 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
     let names = router.names(own.and_then(|id| id.to_str().ok()));
     let mut ticket = Ticket::begun(router, &names.request_id);
     let path = head.uri.path_and_query();
-    let sent = |body| Sent {
+    let sent = |(body, room)| Sent {
+        _room: room,
         path: path.map_or("/", |path| path.as_str()).to_owned(),
         headers: kept(&head.headers, router.key.as_ref()),
         body,
@@ -110,19 +112,30 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
 }
 
 /// The whole body, where there is room for it.
-async fn read(router: &Router, ticket: &mut Ticket, body: Incoming) -> Result<Bytes, Fault> {
+async fn read(
+    router: &Router,
+    ticket: &mut Ticket,
+    body: Incoming,
+) -> Result<(Bytes, Arc<OwnedSemaphorePermit>), Fault> {
     let in_flight = router.metrics.in_flight.load(Relaxed);
     if in_flight > router.args.max_requests as usize || router.is_ending.load(Relaxed) {
         let message = "too many requests at once";
         return Err(Fault::own(UNREACHED, "busy", message));
     }
+    let most = body.size_hint().upper().unwrap_or(u64::MAX);
+    let room =
+        Arc::clone(&router.room).try_acquire_many_owned(most.min(LARGEST_BODY as u64) as u32);
+    let full = |_| Fault::own(UNREACHED, "busy", "too many bytes of requests at once");
+    let mut room = room.map_err(full)?;
     let reading = Limited::new(body, LARGEST_BODY).collect();
     let Ok(Ok(body)) = tokio::time::timeout(router.args.timeout, reading).await else {
         let message = "the body cannot be read, or is above 32 MiB";
         return Err(Fault::own(StatusCode::BAD_REQUEST, "bad-body", message));
     };
     ticket.row.body_us = ticket.now();
-    Ok(body.to_bytes())
+    let body = body.to_bytes();
+    drop(room.split(room.num_permits().saturating_sub(body.len())));
+    Ok((body, Arc::new(room)))
 }
 
 /// Asks prefill engines in their order, until one is no longer to be replaced by the next.

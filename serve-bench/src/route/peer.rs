@@ -18,6 +18,7 @@ use hyper::rt::{Read, Write};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
@@ -312,6 +313,8 @@ pub(super) struct Sent {
     pub(super) headers: HeaderMap,
     /// The body.
     pub(super) body: Bytes,
+    /// The room that it takes.
+    pub(super) _room: Arc<OwnedSemaphorePermit>,
 }
 
 impl Sent {

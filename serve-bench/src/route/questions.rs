@@ -55,7 +55,10 @@ pub(super) async fn engine_id(peer: &Arc<Peer>) -> Option<String> {
     if bootstrap.engine_id.is_some() {
         return bootstrap.engine_id;
     }
-    let url = format!("http://{}:{}", bootstrap.host, bootstrap.port);
+    let url = match bootstrap.host.contains(':') {
+        true => format!("http://[{}]:{}", bootstrap.host, bootstrap.port),
+        false => format!("http://{}:{}", bootstrap.host, bootstrap.port),
+    };
     let server = Arc::new(Peer::parse("", &url, |_| Err(String::new())).ok()?);
     let exchange = server.open().await.ok()?;
     let request = question(&server, "/query", HeaderMap::new());

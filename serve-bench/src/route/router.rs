@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use disagg::{Bootstrap, Dialect, Handover, Leg, Release};
 use hyper::header::HeaderValue;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 use super::args::{Args, Policy};
 use super::journal::{Journal, Kv, Row};
@@ -39,6 +39,8 @@ pub(super) struct Router {
     pub(super) metrics: Metrics,
     pub(super) journal: Journal,
     pub(super) key: Option<HeaderValue>,
+    /// A permit for each byte of a body that is held or may still come.
+    pub(super) room: Arc<Semaphore>,
     /// Whether no more requests are taken.
     pub(super) is_ending: AtomicBool,
 }
@@ -87,6 +89,7 @@ impl Router {
             metrics: Metrics::default(),
             journal,
             key: authorization(args.api_key_env.as_deref(), args.api_key_file.as_deref())?,
+            room: Arc::new(Semaphore::new(1 << 30)),
             is_ending: AtomicBool::new(false),
             args,
         })

@@ -42,7 +42,9 @@ struct Line {
 /// # Errors
 /// In words: it cannot be read, or a line is of neither form.
 pub(super) fn trace(path: &Path, speed: f64) -> Result<Vec<Entry>, String> {
-    let text = bounded::decoded(read(path, bounded::TEXT)?).map_err(|error| error.to_string())?;
+    let text = bounded::decoded(read(path, bounded::TEXT)?);
+    let text =
+        text.map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))?;
     parse(&text, speed).map_err(|error| format!("{} {error}", path.display()))
 }
 
