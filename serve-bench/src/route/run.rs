@@ -24,7 +24,7 @@ use crate::listener::{self, METRICS, Reply, listening, signalled, whole};
 const COUNTERS: Duration = Duration::from_secs(2);
 
 /// How often is looked whether no request is under way.
-const IDLE: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_millis(20);
 
 /// How often is looked whether all requests have ended.
 const LOOK: Duration = Duration::from_millis(10);

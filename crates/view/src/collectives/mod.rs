@@ -17,7 +17,10 @@ pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
     let simulated = record.soft_box();
     let mut findings = found::findings(collectives, &rows);
     // A signal says nothing of the library.
-    let is_failed = matches!(record.status, Status::Failed { .. } | Status::Refused { .. });
+    let is_failed = matches!(
+        record.status,
+        Status::Failed { .. } | Status::Refused { .. }
+    );
     let is_bad = is_failed || findings.iter().any(|item| item.tone == Tone::Bad);
     findings.extend(crate::run::ending(record));
     let transport = found::transport(collectives);
